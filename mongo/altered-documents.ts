@@ -4,14 +4,14 @@ import { asBuffer, bsonType, type RawArray, type RawDocument } from './raw-bson.
 const dollar = 0x24;
 
 /**
- * True for a document with Timestamp(0, 0) in a field right at its top, other than `_id`. A server that inserts such a
- * document, or takes it as a replacement, puts its own time there; by a pipeline it does not (seen on 6.0.5).
+ * True for a document with Timestamp(0, 0) in a top-level field other than `_id`. A server that inserts such a document, or
+ * uses it as a replacement, puts its own time there; in a pipeline it does not (seen on 6.0.5).
  */
 export function hasZeroTimestamp(document: RawDocument): boolean {
   return hasAtTop(document, 0, isZeroTimestamp);
 }
 
-/** How many documents an array has, their bytes, and those among them that have a zero timestamp (see above). */
+/** How many documents an array has, their bytes, and which of them have a zero timestamp (see above). */
 export function findZeroTimestamps(array: RawArray): {
   readonly count: number;
   readonly totalBytes: number;
@@ -34,8 +34,8 @@ export function findZeroTimestamps(array: RawArray): {
 }
 
 /**
- * True when an insert, or a replacement, puts a document as it is. Not so with field names that begin with a dollar,
- * which make a replacement an update, nor with a timestamp of zero.
+ * True if an insert, or a replacement, stores a document unchanged. Field names that begin with a dollar make a replacement an
+ * update, and a zero timestamp is replaced.
  */
 export function isStoredUnchanged(document: RawDocument): boolean {
   return !hasAtTop(
@@ -46,7 +46,7 @@ export function isStoredUnchanged(document: RawDocument): boolean {
   );
 }
 
-/** Tells of an element by its type, and by where its name and its value begin. */
+/** Tests an element by its type, and by where its name and its value begin. */
 type ElementTest = (bytes: Uint8Array, type: number, name: number, value: number) => boolean;
 
 function hasAtTop(bytes: Uint8Array, start: number, test: ElementTest): boolean {

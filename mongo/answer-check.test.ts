@@ -27,7 +27,7 @@ function nested(levels: number): Document {
   return value;
 }
 
-/** One value of each type, also within others. */
+/** One value of each type, also nested. */
 const everything = {
   ...{ ok: 1, int: new BSON.Int32(7), long: BSON.Long.MAX_VALUE, text: 'x\0y', empty: '' },
   ...{ at: new Date(0), id: new BSON.ObjectId(), none: null, yes: true, no: false },
@@ -38,7 +38,7 @@ const everything = {
   ...{ decimal: BSON.Decimal128.fromString('1.5'), list: [1, [], {}, { deep: { er: 'text' } }] },
 };
 
-/** What the driver refuses although it is BSON: a value of the right form that has no meaning for it. */
+/** Refused by the driver although it is BSON: a value of the right form that has no meaning for it. */
 const ofDriverAlone =
   /^BSONError: (?:The regular expression option \[|Binary type with subtype 0x02 |Negative binary type element size found for subtype 0x02$|UUID )/s;
 
@@ -54,7 +54,7 @@ function within(document: Buffer): Buffer {
   return documentOf(3, ...document);
 }
 
-/** A document of which one byte is another. */
+/** A document with one byte changed. */
 function spoilt(document: Buffer, at: number, byte: number): Buffer {
   const bytes = Buffer.from(document);
   bytes[at] = byte;
@@ -66,7 +66,7 @@ const textWithoutEnd = [2, 0, 0, 0, 98, 99];
 const emptyDocument = [5, 0, 0, 0, 0];
 const objectId = Array.from({ length: 12 }, () => 7);
 
-/** Documents that are none, by what is wrong with each. The rest of each is as it should be. */
+/** Malformed documents, by what is wrong with each. The rest of each is correct. */
 const malformedDocuments: Readonly<Record<string, Buffer>> = {
   'a length that is too short': spoilt(documentOf(0x10, 1, 0, 0, 0), 0, 11),
   'a length that is too long': spoilt(documentOf(0x10, 1, 0, 0, 0), 0, 13),

@@ -5,24 +5,24 @@ import { bsonType, emptyDocumentBytes } from './raw-bson.ts';
 const opReply = 1;
 const opMsg = 2013;
 
-/** Where the document begins: behind header, flags and the kind of the section; or header, flags, cursor, place and count. */
+/** Where the document begins: after header, flags and the kind of the section; or header, flags, cursor, place and count. */
 const documentOffset: ReadonlyMap<number, number> = new Map([
   [opMsg, 21],
   [opReply, 36],
 ]);
 
-/** Flags that a reader has to know are the lower 16; this one says that more answers follow. */
+/** The lower 16 flags are those that a reader has to know; this one says that more answers follow. */
 const requiredFlags = 0xff_ff;
 const moreToCome = 2;
 
-/** Of a document 250 at most (`maxBSONDepth`, src/mongo/bson/bson_depth.h), and the levels of an answer around it. */
+/** At most 250 levels of a document (`maxBSONDepth`, src/mongo/bson/bson_depth.h), and the levels of an answer around it. */
 const maxLevels = 256;
 
 /**
- * Looks at an answer before the driver (7.8) does, which takes lengths at their word, and reads some values only when they are asked for.
- * @param message - a message as it came, unpacked.
- * @param unread - a field of the answer whose value stays bytes: who reads it looks into it.
- * @throws MalformedAnswer where it is none, or holds what is no BSON.
+ * Checks an answer before the driver (7.8) reads it: the driver trusts lengths, and reads some values only when they are used.
+ * @param message - a message as received, unpacked.
+ * @param unread - a field of the answer whose value stays bytes: its reader checks it.
+ * @throws MalformedAnswer if it is not an answer, or holds something that is not BSON.
  */
 export function checkAnswer(message: Buffer, unread?: string): void {
   const kind = message.readInt32LE(12);
@@ -38,7 +38,7 @@ export function checkAnswer(message: Buffer, unread?: string): void {
   checkDocument(message, offset, message.length, 1, unread);
 }
 
-/** The document of an answer that was looked at, shared with the message. */
+/** The document of a checked answer, shared with the message. */
 export function documentOf(message: Buffer): Buffer {
   return message.subarray(documentOffset.get(message.readInt32LE(12)));
 }
@@ -60,7 +60,7 @@ function checkDocument(
     const type = bytes[at] ?? 0;
     const nameEnd = bytes.indexOf(0, at + 1);
     const value = nameEnd + 1;
-    // A name without an end ends at the zero byte of its document: its value lies behind that.
+    // A name without an end ends at the zero byte of its document: its value lies beyond that.
     const next = valueEnd(bytes, type, value);
     if (next > last) throw new MalformedAnswer('a value that is longer than its document');
     if (unread === undefined || bytes.toString('latin1', at + 1, nameEnd) !== unread)
@@ -69,7 +69,7 @@ function checkDocument(
   }
 }
 
-/** What the length of a value does not say. */
+/** Checks what the length of a value does not show. */
 function checkValue(bytes: Buffer, type: number, at: number, end: number, level: number): void {
   switch (type) {
     case bsonType.document:

@@ -60,7 +60,7 @@ function check(name: Name, answer: Document, command = sent(name)): void {
   checkForm(command, BSON.serialize(answer));
 }
 
-/** An answer with a value in one place; undefined takes it away. */
+/** An answer with another value in one place; undefined removes it. */
 function altered(name: Name, path: string, value: unknown): Document {
   const copy = BSON.deserialize(BSON.serialize(honest[name]), {
     promoteValues: false,

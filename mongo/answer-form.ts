@@ -12,24 +12,24 @@ import {
 } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
-/** What has to be known of a command to look at its answer. */
+/** What the check of an answer needs to know about its command. */
 export interface SentCommand {
   readonly name: string;
-  /** Of a write of documents: how many statements it has. */
+  /** The number of statements, for a write of documents. */
   readonly statements: number | undefined;
   readonly isOrdered: boolean;
 }
 
-/** What a value of an answer has to be. */
+/** The required form of a value in an answer. */
 interface ValueForm {
-  /** BSON types, of which it has one. */
+  /** The accepted BSON types. */
   readonly types: readonly number[];
   readonly isOptional?: true;
-  /** It counts something: a whole number that is not negative. */
+  /** It is a count: a whole number that is not negative. */
   readonly isCount?: true;
-  /** What a document has. */
+  /** The fields of a document. */
   readonly fields?: DocumentForm;
-  /** What each value of an array is. */
+  /** The form of each value in an array. */
   readonly each?: ValueForm;
 }
 
@@ -56,7 +56,7 @@ function optional(form: ValueForm): ValueForm {
   return { ...form, isOptional: true };
 }
 
-/** What the driver (7.8) reads of every answer. */
+/** What the driver (7.8) reads from every answer. */
 const everyAnswer: DocumentForm = {
   ok: flag,
   operationTime: optional(time),
@@ -128,7 +128,7 @@ const commandForms: Readonly<Record<string, DocumentForm>> = {
   update: {
     ...write,
     nModified: count,
-    // The driver takes an `_id` of null for none, and asks for nothing else.
+    // The driver treats an `_id` of null as none, and requires nothing else.
     upserted: optional(array(document({ index: count }))),
   },
   findAndModify: {
@@ -139,7 +139,7 @@ const commandForms: Readonly<Record<string, DocumentForm>> = {
 };
 
 /**
- * What is to be remembered of a command while its answer is awaited.
+ * What to remember of a command until its answer arrives.
  * @param command - as it is sent, its name first.
  */
 export function sentCommand(command: Readonly<Record<string, unknown>>): SentCommand {
@@ -158,8 +158,8 @@ function lengthOf(list: unknown): number | undefined {
 }
 
 /**
- * Looks whether an answer that is BSON has what the driver (7.8) and the raw cursors take for granted: once for each answer, without
- * a look into the documents that it brings. What else somebody reads of an answer, CheckedValue looks at.
+ * Checks that an answer in valid BSON has what the driver (7.8) and the raw cursors rely on: once for each answer, without
+ * looking into the documents that it brings. CheckedValue checks whatever else is read from an answer.
  * @throws MalformedAnswer that names the command and the field.
  */
 export function checkForm(sent: SentCommand, answer: RawDocument): void {
@@ -179,7 +179,7 @@ export function checkForm(sent: SentCommand, answer: RawDocument): void {
 
 type Fields = ReadonlyMap<string, RawElement>;
 
-/** @param what - is wrong with the answer. */
+/** @param what - what is wrong with the answer. */
 type Report = (what: string) => MalformedAnswer;
 
 function fieldsOf(document: RawDocument): Fields {
@@ -229,18 +229,18 @@ function numberOf({ type, bytes, offset }: RawElement): number {
   }
 }
 
-/** As the driver (7.8) takes it: an answer without `ok` is no error of which it could be told. */
+/** As the driver (7.8) treats it: an answer without `ok` is not an error that it would report. */
 function isOk(ok: RawElement | undefined): boolean {
   return ok === undefined || numberOf(ok) !== 0;
 }
 
-/** Fields by any of which a member of a replica set is known. */
+/** Any of these fields identifies a member of a replica set. */
 const memberFields = ['hosts', 'setVersion', 'electionId', 'primary', 'me', 'lastWrite'] as const;
 
-/** What a server is, as it says itself. */
+/** The kind of a server, according to its own answer. */
 export type ServerKind = 'member' | 'router' | 'standalone';
 
-/** What a server is by its answer to hello; undefined for the answer to another command, or an error. */
+/** The kind of a server by its answer to hello; undefined for the answer to another command, or an error. */
 export function serverKind({ name }: SentCommand, answer: RawDocument): ServerKind | undefined {
   if (commandForms[name] !== hello) return undefined;
   const fields = fieldsOf(answer);
@@ -255,8 +255,8 @@ function isRouter(fields: Fields): boolean {
 }
 
 /**
- * A server that seems to be another kind of server for a moment is removed from the driver's list of servers (7.8), and is never
- * asked again: no answer may leave that open.
+ * If a server seems to be another kind of server for a moment, the driver (7.8) removes it from its list of servers and never
+ * asks it again: no answer may leave the kind open.
  */
 function checkHello(fields: Fields, report: Report): void {
   const primary = fields.get('isWritablePrimary') ?? fields.get('ismaster');
@@ -273,7 +273,7 @@ function checkHello(fields: Fields, report: Report): void {
     throw report('without logicalSessionTimeoutMinutes');
 }
 
-/** What a write says of its statements has to add up. */
+/** The counts in the answer to a write must match its statements. */
 function checkWrite(
   { name, isOrdered }: SentCommand,
   statements: number,

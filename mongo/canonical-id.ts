@@ -9,9 +9,9 @@ import {
 } from './raw-bson.ts';
 
 /**
- * A text that is the same for all values that the server holds for the same key under the simple collation: 1, 1.0,
- * NumberLong(1) and NumberDecimal("1.00"); 0.0 and -0.0; every NaN; a string and a symbol of the same text.
- * Two values of the same text may still be different keys (it is meant for routing), never the other way round.
+ * A text that is the same for all values that are equal keys to the server under the simple collation: 1, 1.0, NumberLong(1)
+ * and NumberDecimal("1.00"); 0.0 and -0.0; every NaN; a string and a symbol of the same text. Two values with the same text may
+ * still be different keys (it is meant for routing), but never the other way round.
  */
 export function canonicalKey(
   element: Pick<RawElement, 'type' | 'bytes' | 'offset' | 'length'>,

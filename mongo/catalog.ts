@@ -30,7 +30,7 @@ export interface CollectionInfo {
 export interface ViewInfo {
   readonly kind: 'view';
   readonly namespace: Namespace;
-  /** viewOn, pipeline, and collation where it has one. */
+  /** viewOn, pipeline, and collation if it has one. */
   readonly options: Document;
 }
 
@@ -40,20 +40,20 @@ export interface TimeSeriesInfo {
   readonly namespace: Namespace;
 }
 
-/** A collection or view whose name is not UTF-8: what it is called here is only like it, and leads nowhere. */
+/** A collection or view whose name is not UTF-8: the name given here only resembles it, and leads nowhere. */
 export interface OddlyNamedInfo {
   readonly kind: 'oddlyNamed';
   readonly namespace: Namespace;
 }
 
-/** Entries of a listing for each round trip: a longer one is taken apart piece by piece, with other work in between. */
+/** Entries of a listing for each round trip: a longer listing is processed piece by piece, with other work in between. */
 const listingBatch = 100;
 
 export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo | OddlyNamedInfo;
 
 /**
  * Names of all databases that hold user data, in alphabetical order.
- * @param after - a cluster time, as of a majority: what is read is not older. So it is of all that lists.
+ * @param after - a cluster time that a majority has: what is read is not older. The same holds for all listings here.
  */
 export async function listUserDatabases(
   cluster: ClusterClient,
@@ -69,7 +69,7 @@ export async function listUserDatabases(
   return names.filter((name) => !isInternalDatabase(name)).sort();
 }
 
-/** All collections and views of a database, without the server's own. A database that is not there has none. */
+/** All collections and views of a database, without the server's own. A missing database has none. */
 export async function listNamespaces(
   cluster: ClusterClient,
   db: string,
@@ -84,16 +84,16 @@ export async function listNamespaces(
   });
 }
 
-/** The server lists its catalog as it has it, whether a majority has it or not; but it can be asked to wait for a time first. */
+/** The server lists its current catalog, whether a majority has it or not; but it can be asked to wait for a time first. */
 function notBefore(command: Document, after: Timestamp | undefined): Document {
   if (after === undefined) return command;
   return { ...command, readConcern: { level: 'local', afterClusterTime: after } };
 }
 
 /**
- * What is made of each document that a listing command gives.
- * @throws SyncError ClusterUnreachable also where the cursor was lost, as in an election: it is to be listed again; ServerRefused
- * where the server lists without end.
+ * Maps each document that a listing command returns.
+ * @throws SyncError ClusterUnreachable also if the cursor was lost, as in an election: list again; ServerRefused if the server
+ * lists without end.
  */
 async function list<T>(
   cluster: ClusterClient,
@@ -182,7 +182,7 @@ function uuidIn(info: RawDocument): UUID | undefined {
   return element && uuidValue(element);
 }
 
-/** The collections and views of these names, which the server looks up without going through the whole database. */
+/** The collections and views with these names, which the server looks up without scanning the whole database. */
 export async function listNamed(
   cluster: ClusterClient,
   db: string,
@@ -193,7 +193,7 @@ export async function listNamed(
   return await listNamespaces(cluster, db, signal, { name: { $in: names } }, after);
 }
 
-/** The collection of a UUID in any user database, undefined when there is none. */
+/** The collection with a UUID in any user database; undefined if there is none. */
 export async function findCollection(
   cluster: ClusterClient,
   uuid: UUID,
@@ -208,8 +208,8 @@ export async function findCollection(
 }
 
 /**
- * The collection of a UUID in a database. It is looked for at the name that it had first: a search by the UUID goes
- * through the whole database.
+ * The collection with a UUID in a database. It is looked up under its first known name: a search by UUID scans the whole
+ * database.
  */
 export async function findInDatabase(
   cluster: ClusterClient,
@@ -226,8 +226,8 @@ export async function findInDatabase(
 }
 
 /**
- * All finished indexes of a collection, `_id` included; undefined when no collection is there. An index that is
- * being built is left out: a change event tells when it is finished.
+ * All finished indexes of a collection, `_id` included; undefined if there is no collection. An index that is being built is
+ * left out: a change event reports when it is finished.
  * @throws SyncError NameNotSupported for an index whose name is not UTF-8.
  */
 export async function listIndexes(
@@ -265,13 +265,13 @@ export async function listIndexBuilds(
   }
 }
 
-/** True for the server's word that no collection stands at a name, or a view does. */
+/** True if the server says that a name has no collection, or has a view. */
 export function isNoCollection(error: unknown): boolean {
   const code = codeOf(error);
   return code === serverCode.namespaceNotFound || code === serverCode.commandNotSupportedOnView;
 }
 
-/** The specification of an index: of one that is being built it is a field of its own, beside a `buildUUID`. */
+/** The specification of an index: while an index is being built it is a separate field, beside a `buildUUID`. */
 function finishedIndex(entry: RawDocument, namespace: Namespace): IndexSpec[] {
   const elements = elementsOf(entry);
   if (elements.some(({ name }) => name === 'buildUUID')) return [];

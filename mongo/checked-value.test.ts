@@ -10,7 +10,7 @@ const time = new Timestamp({ t: 1, i: 2 });
 const date = new Date(7);
 const id = new ObjectId();
 
-/** By reader: what it takes, and what it makes of that. */
+/** By reader: what it accepts, and what it returns. */
 const readers: Readonly<
   Record<string, readonly [Reader, readonly (readonly [unknown, unknown])[]]>
 > = {
@@ -53,7 +53,7 @@ const readers: Readonly<
   oneOf: [(value) => value.oneOf(['x', 'y']), [['x', 'x']]],
 };
 
-/** Values of every kind, none of which a reader takes that is for another kind. */
+/** Values of every kind, none of which is accepted by a reader for another kind. */
 const strangers: readonly unknown[] = [
   ...[
     null,

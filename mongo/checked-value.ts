@@ -3,47 +3,47 @@ import { MalformedAnswer } from './malformed-answer.ts';
 import { uuidBytes } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
-/** The error for a value that is not what it has to be. @param what - such as `without size`, or `whose size is a text`. */
+/** The error for a value that is not as required. @param what - such as `without size`, or `whose size is a text`. */
 export type Complaint = (what: string) => Error;
 
 /**
- * A value that comes from outside: of a server's answer, or of a document that is stored. Nothing of it can be read but as what it
- * is: each reader throws, with the path of the field, where the value is missing or is something else.
+ * A value from outside: from a server's answer, or a stored document. It can only be read as the type that it has: each reader
+ * throws, with the path of the field, if the value is missing or has another type.
  */
 export class CheckedValue {
   readonly #value: unknown;
   readonly #path: string;
   readonly #complain: Complaint;
 
-  /** @param complain - makes the error, which names where the value comes from. */
+  /** @param complain - creates the error, which names where the value comes from. */
   constructor(value: unknown, complain: Complaint, path = '') {
     this.#value = value;
     this.#path = path;
     this.#complain = complain;
   }
 
-  /** The value of a field, which has to be there and not null. */
+  /** The value of a field, which must exist and not be null. */
   field(name: string): CheckedValue {
     const found = this.optional(name);
     if (found === undefined) throw this.#complain(`without ${this.#pathOf(name)}`);
     return found;
   }
 
-  /** The value of a field, undefined where it is missing or null. */
+  /** The value of a field; undefined if it is missing or null. */
   optional(name: string): CheckedValue | undefined {
     const fields = this.#fields();
     const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
     return value === undefined || value === null ? undefined : this.#inner(name, value);
   }
 
-  /** The value of a field, which has to be there: null where it is null. */
+  /** The value of a field, which must exist: null if it is null. */
   orNull(name: string): CheckedValue | null {
     const fields = this.#fields();
     if (!Object.hasOwn(fields, name)) throw this.#complain(`without ${this.#pathOf(name)}`);
     return this.optional(name) ?? null;
   }
 
-  /** The fields of a document by their names, those that are null left out. */
+  /** The fields of a document with their names, without those that are null. */
   entries(): [string, CheckedValue][] {
     return Object.keys(this.#fields()).flatMap((name) => {
       const value = this.optional(name);
@@ -62,7 +62,7 @@ export class CheckedValue {
     return this.#value;
   }
 
-  /** One of some texts. */
+  /** One of the given texts. */
   oneOf<T extends string>(values: readonly T[]): T {
     const text = this.text();
     const found = values.find((value) => value === text);
@@ -75,7 +75,7 @@ export class CheckedValue {
     return this.#value;
   }
 
-  /** A number of whatever BSON type, decimal128 left out. */
+  /** A number of any BSON type except decimal128. */
   number(): number {
     const number = numberIn(this.#value);
     if (number === undefined || !Number.isFinite(number)) throw this.error('is not a number');
@@ -135,12 +135,12 @@ export class CheckedValue {
     return this.#value;
   }
 
-  /** The names and values of a document, to be sent on or shown: not to be read. */
+  /** The names and values of a document, to be sent on or shown, not to be read. */
   document(): Readonly<Record<string, unknown>> {
     return this.#fields();
   }
 
-  /** What this one is not. @param is - such as `is no text`. */
+  /** The error for a value of the wrong type. @param is - such as `is no text`. */
   error(is: string): Error {
     return this.#complain(`whose ${this.#path === '' ? 'value' : this.#path} ${is}`);
   }
@@ -177,7 +177,7 @@ function isDocument(value: unknown): value is Readonly<Record<string, unknown>> 
   );
 }
 
-/** What a server has answered to a command. @param server - `<host>:<port>`. */
+/** A server's answer to a command. @param server - `<host>:<port>`. */
 export function checkedAnswer(answer: unknown, command: object, server: string): CheckedValue {
   const [name = ''] = Object.keys(command);
   return new CheckedValue(
@@ -188,8 +188,8 @@ export function checkedAnswer(answer: unknown, command: object, server: string):
 
 /**
  * A document that a server has listed.
- * @param of - what it is one of, as `a document of config.shards`.
- * @param server - `<host>:<port>`, where that is known.
+ * @param of - its kind, such as `a document of config.shards`.
+ * @param server - `<host>:<port>`, if known.
  */
 export function checkedRow(row: unknown, of: string, server?: string): CheckedValue {
   return new CheckedValue(row, (what) => new MalformedAnswer(`${of} ${what}`, server));

@@ -40,9 +40,9 @@ export interface ClusterClientOptions {
 }
 
 /**
- * Makes the clients of a cluster: reads from the primary with majority read concern, writes acknowledged by a majority.
- * Nothing is connected before the first command.
- * @throws SyncError InvalidOption when the connection string cannot be read, or has an option that is not taken.
+ * Creates the clients of a cluster: reads from the primary with majority read concern, writes acknowledged by a majority.
+ * Nothing connects before the first command.
+ * @throws SyncError InvalidOption if the connection string cannot be read, or has an option that is not accepted.
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   const { appName, refusesFiles = false } = options;
@@ -58,16 +58,17 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     readConcern: { level: 'majority' },
     writeConcern: { w: 'majority' },
     serverSelectionTimeoutMS: options.serverSelectionTimeoutMs ?? 10_000,
-    // A member that falls silent is noticed when it has not answered for both together: all its connections are closed
-    // then, whatever they wait for.
+    // A member that falls silent is detected when it has not answered for both together: all its connections are then closed,
+    // whatever they wait for.
     connectTimeoutMS: 5_000,
-    // Then it is asked whether the server works on what was sent. Not for the login on a new connection, which is given up:
-    // the driver (7.8) limits its first message alone by connectTimeoutMS, and opens no other while two wait for their logins.
+    // After this time, ask whether the server works on what was sent. This does not hold for the login on a new connection,
+    // which is abandoned: the driver (7.8) limits only its first message by connectTimeoutMS, and opens no other while two wait
+    // for their logins.
     socketTimeoutMS: options.silenceMs ?? 10_000,
     heartbeatFrequencyMS: 5_000,
-    // Networks forget connections that are idle for minutes, and say nothing.
+    // Networks drop connections that are idle for minutes, without notice.
     maxIdleTimeMS: 60_000,
-    // More than are ever used side by side: one is needed to ask what is worked on.
+    // More than are ever used side by side: one is needed to ask what the server works on.
     maxPoolSize: 256,
     // Not among the options that the driver declares.
     connectionType: guardedConnection({
@@ -101,8 +102,8 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
 }
 
 /**
- * Connects the clients of a cluster. To be called, and repeated until it succeeds, before anything else: a client whose
- * first connection has failed answers every later command with "Topology is closed", unless it is connected anew.
+ * Connects the clients of a cluster. To be called, and retried until it succeeds, before anything else: a client whose first
+ * connection has failed answers every later command with "Topology is closed", unless it is connected again.
  */
 export async function connectCluster(
   { decoded, raw }: ClusterClient,

@@ -22,9 +22,9 @@ export function secondsBetween(earlier: Timestamp, later: Timestamp): number {
 }
 
 /**
- * The latest cluster time that a majority of the members has: every write up to it is visible on the primary, with no
- * holes (a plain operationTime may have writes in flight before it). The same holds for all shards of a sharded cluster:
- * what any of them writes later has a later time.
+ * The latest cluster time that a majority of the members has: every write up to it is visible on the primary, with no holes (a
+ * plain operationTime may have writes in flight before it). The same holds for all shards of a sharded cluster: whatever any of
+ * them writes later has a later time.
  */
 export async function majorityTime(
   cluster: ClusterClient,
@@ -33,14 +33,14 @@ export async function majorityTime(
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   if (!isRouter(hello)) return lastWrite(hello, 'majorityOpTime');
   const time = await writeNoop(cluster, 'time', signal);
-  // It may be that of one shard, whose clock is ahead. The second no-op brings the clocks of all beyond it.
+  // It may be the time of one shard, whose clock is ahead. The second no-op advances the clocks of all shards past it.
   await writeNoop(cluster, 'time', signal);
   return time;
 }
 
 /**
- * The time of the primary's latest write, majority or not. A router cannot tell: through it, a no-op is written on all
- * shards, which also lets its change streams go on (they wait for the shard that has nothing to tell).
+ * The time of the primary's latest write, majority or not. A router cannot report it: through a router, a no-op is written on
+ * all shards, which also keeps its change streams moving (they wait for the shard that has nothing to report).
  */
 export async function latestWriteTime(
   cluster: ClusterClient,
@@ -53,7 +53,7 @@ export async function latestWriteTime(
 
 /**
  * Writes a no-op into the cluster's oplog and returns its cluster time once a majority has it: every write that was
- * acknowledged before the call is not later.
+ * acknowledged before the call is at or before it.
  */
 export async function writeNoop(
   cluster: ClusterClient,
@@ -67,7 +67,7 @@ export async function writeNoop(
   );
   const time = answer.optional('operationTime');
   if (time !== undefined) return time.timestamp();
-  // A primary that has just been started leaves it out for a while (seen on 6.0.5).
+  // A primary that has just started omits it for a while (seen on 6.0.5).
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   return lastWrite(hello, 'opTime');
 }
@@ -77,8 +77,8 @@ function lastWrite(hello: CheckedValue, which: 'opTime' | 'majorityOpTime'): Tim
 }
 
 /**
- * The key string in a resume token: as texts, those of a change stream are in the order of its events.
- * @throws MalformedAnswer where it has none.
+ * The key string in a resume token: as texts, those of a change stream sort in the order of its events.
+ * @throws MalformedAnswer if it has none.
  */
 export function resumeTokenText(token: RawDocument): string {
   const data = elementsOf(token).find(({ name }) => name === '_data');
@@ -87,9 +87,9 @@ export function resumeTokenText(token: RawDocument): string {
 }
 
 /**
- * The cluster time in a resume token of a change stream. Its `_data` is a hexadecimal key string that begins with the
- * type byte of a timestamp (0x82) and its eight bytes, big-endian (server 4.2 to 8.0, resume_token.cpp).
- * @throws MalformedAnswer where it does not.
+ * The cluster time in a resume token of a change stream. Its `_data` is a hexadecimal key string that begins with the type byte
+ * of a timestamp (0x82) and its eight bytes, big-endian (server 4.2 to 8.0, resume_token.cpp).
+ * @throws MalformedAnswer if it does not.
  */
 export function resumeTokenTime(token: RawDocument): Timestamp {
   const hex = resumeTokenText(token);

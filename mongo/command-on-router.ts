@@ -14,12 +14,12 @@ import { RunCommandOperation, type Server } from 'mongodb/lib/operations/run_com
 import { MongoDBNamespace } from 'mongodb/lib/utils.js';
 import { checkedAnswer, type CheckedValue } from './checked-value.ts';
 
-/** How a command is run. */
+/** How to run a command. */
 export interface CommandOptions {
   /** Default: one of its own. */
   readonly session?: ClientSession;
   readonly signal: AbortSignal;
-  /** The router, or member of a replica set, that it has to go to. */
+  /** The router, or member of a replica set, that must run it. */
   readonly router?: Server | undefined;
   /** Default: the primary. */
   readonly readPreference?: ReadPreferenceMode;
@@ -30,12 +30,12 @@ interface OperationOptions extends CommandOptions, BSONSerializeOptions {
   readonly isRaw: boolean;
 }
 
-/** What was answered to a command. */
+/** The answer to a command. */
 export interface Answer {
   readonly answer: Document;
-  /** By which router: undefined for the primary of a replica set. */
+  /** The router that answered; undefined for the primary of a replica set. */
   readonly router: Server | undefined;
-  /** `<host>:<port>` of the server that has answered. */
+  /** `<host>:<port>` of the server that answered. */
   readonly address: string;
 }
 
@@ -60,8 +60,8 @@ class CommandOnRouter extends RunCommandOperation {
 }
 
 /**
- * Runs a command, with embedded documents of the answer as bytes. A cursor is known to the router alone that has opened it:
- * the driver (7.8), which chooses one of several routers for each command, lets nobody but its own cursors say which one.
+ * Runs a command, with embedded documents of the answer as bytes. Only the router that has opened a cursor knows it: the driver
+ * (7.8) chooses a router for each command, and lets only its own cursors pick one.
  */
 export async function runOnRouter(
   client: MongoClient,
@@ -77,7 +77,7 @@ export async function runOnRouter(
   return { answer, router: isChosenAnew ? server : undefined, address: addressOf(operation) };
 }
 
-/** Runs a command on the primary, or any router, as `Db.command` does, and tells which server has answered. */
+/** Runs a command on the primary, or any router, as `Db.command` does, and reports which server answered. */
 export async function runOnPrimary(
   db: Db,
   command: Document,
@@ -98,8 +98,8 @@ function addressOf({ server }: CommandOnRouter): string {
 }
 
 /**
- * Runs a command on the admin database of one server that a client knows, a member of a replica set that is not the primary
- * included.
+ * Runs a command on the admin database of one server that a client knows, which may be a member of a replica set other than the
+ * primary.
  * @param address - `<host>:<port>` under which the client knows it.
  */
 export async function runOnServer(

@@ -8,9 +8,9 @@ import { decodeSpec } from './specification.ts';
 import { WholeReading } from './whole-reading.ts';
 
 /**
- * What a command finds in the config database of a sharded cluster, where its router keeps how collections are placed.
- * Documents in it, as bounds and keys, stay bytes. Not for chunks: all is held at once.
- * @throws SyncError ServerRefused where it does not end.
+ * What a command finds in the config database of a sharded cluster, where its router stores the placement of collections.
+ * Documents in it, such as bounds and keys, stay bytes. Not for chunks: everything is held at once.
+ * @throws SyncError ServerRefused if it does not end.
  */
 export async function readConfig(
   { raw }: ClusterClient,
@@ -31,7 +31,7 @@ export async function readConfig(
   return rows;
 }
 
-/** With names as they are shown, also those that are not UTF-8: no collection of such a name is synced. */
+/** With names as they are displayed, even if they are not UTF-8: no collection with such a name is synced. */
 function readable(row: RawDocument): Document {
   const fields = Object.entries(decodeSpec(row));
   return Object.fromEntries(

@@ -189,7 +189,7 @@ describe('checkConnectionString', () => {
     const end = fc.constantFrom('@host.example.com/?tls=true', '@host.example.com', '');
     fc.assert(
       fc.property(scheme, password, end, (protocol, text, rest) => {
-        // Without an end, what is behind an @ is the host that is asked for.
+        // Without an end, the text after an @ is the host that is connected to.
         fc.pre(rest !== '' || !text.includes('@'));
         const uri = `${protocol}://user:${text}${rest}`;
         const hosts = parseConnectionString(uri)?.hosts ?? [];

@@ -2,22 +2,22 @@ import { ConnectionString } from 'mongodb-connection-string-url';
 import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
 
-/** What an option of a connection string may do, and why it is let. */
+/** What an option of a connection string can do, and why it is allowed. */
 interface OptionGroup {
   readonly reason: string;
-  /** As they are spelt in documentation; any case is taken. */
+  /** As spelt in the documentation; case does not matter. */
   readonly names: readonly string[];
-  /** The values that are taken; any when absent. */
+  /** The accepted values; any if absent. */
   readonly values?: readonly string[];
-  /** Values that are taken besides, as an option that is of the machine is. */
+  /** Additional values that are accepted like an option that affects the machine. */
   readonly machineValues?: readonly string[];
-  /** What it has the machine do that connects, which in a pod is another one than that of the person who wrote it. */
+  /** What it makes the connecting machine do; in a pod that is not the machine of the person who wrote it. */
   readonly ofMachine?: string;
 }
 
 /**
- * All options of connection strings that are taken. What is not here is refused: whoever writes a connection string is not always the one
- * on whose machine, and with whose rights on it, the driver opens files, asks services for tokens, or calls other hosts.
+ * All accepted options of connection strings. Any other is refused: the author of a connection string is not always the person
+ * on whose machine, and with whose rights, the driver opens files, requests tokens from services, or calls other hosts.
  * Source: `lib/connection_string.js` of the driver (7.8).
  */
 export const connectionOptionGroups: readonly OptionGroup[] = [
@@ -114,15 +114,17 @@ export const connectionFileOptions = {
 
 /** Where a connection string is used. */
 export interface ConnectionStringUse {
-  /** What holds it, for errors: `--cluster0`. */
+  /** Its name in errors: `--cluster0`. */
   readonly option: string;
-  /** That is a pod, and not the machine of the one who wrote it: it may name no files, services and proxies there. */
+  /**
+   * True in a pod, which is not the machine of the author: the connection string may name no files, services and proxies there.
+   */
   readonly refusesFiles: boolean;
 }
 
 /**
- * Looks at a connection string before the driver does: that opens files and asks others by what stands in it.
- * @throws SyncError InvalidOption, without the text, where it is none, or has an option that is not taken.
+ * Checks a connection string before the driver reads it: the driver opens files and contacts others as the string says.
+ * @throws SyncError InvalidOption, without the text, if it is not a connection string, or has an option that is not accepted.
  */
 export function checkConnectionString(
   uri: string,
@@ -143,7 +145,7 @@ export function checkConnectionString(
   }
   for (const [name, value] of parsed.searchParams) {
     const group = groups.get(name.toLowerCase());
-    // Not every name: what follows a ? in a password that nobody has escaped is no option.
+    // Not every name: text after a ? in a password that was not escaped is not an option.
     const shown =
       /^[A-Za-z]{1,40}$/.test(name) && !uri.includes('@', uri.indexOf('?')) ? name : 'an option';
     const refuse = (why: string): never => {
@@ -161,16 +163,16 @@ export function checkConnectionString(
   }
 }
 
-/** The parser's work grows with the square of how many options there are: 12 s for 100,000. */
+/** The parser's work grows with the square of the number of options: 12 s for 100,000. */
 const maxLength = 8_192;
 
 /** Servers of a set, or routers; a set has 50. */
 const maxHosts = 100;
 
 /**
- * What a connection string says; undefined for what is none, which includes one that is longer than any is, and one where the end of
- * a password may have been taken too early: of `user:pa@ss/word@host`, `ss` is no host, and may be called, looked up and told to
- * nobody.
+ * The parts of a connection string; undefined for anything else, including one that is too long, and one where the end of a
+ * password may have been found too early: in `user:pa@ss/word@host`, `ss` is not a host, and must not be called, looked up or
+ * shown to anybody.
  */
 export function parseConnectionString(uri: string): ConnectionString | undefined {
   if (uri.length > maxLength) return undefined;
@@ -183,14 +185,14 @@ export function parseConnectionString(uri: string): ConnectionString | undefined
   }
 }
 
-/** What is before an `@` behind the hosts may belong to a password: in the value of an option it is written as %40. */
+/** Text before an `@` after the hosts may belong to a password: in the value of an option it is written as %40. */
 function isAmbiguous({ hosts, pathname, search, hash }: ConnectionString): boolean {
-  // Without an @, a password is taken for a port, which the driver would repeat.
+  // Without an @, a password is parsed as a port, which the driver would repeat.
   if (!hosts.every((host) => hostAndPort.test(host))) return true;
   return [pathname, search, hash].some((part) => part.includes('@'));
 }
 
-/** What the driver takes for a path ends so (7.8.0); no host has a slash. */
+/** The driver (7.8.0) takes this for a path; no host has a slash. */
 const socketPath = /%2f|\.sock$/i;
 
 const hostAndPort = /^(?:\[[^\]]+\]|[^:[\]#\s]+)(?::0{0,5}\d{1,5})?$/;

@@ -6,7 +6,7 @@ import {
   type RawDocument,
 } from './raw-bson.ts';
 
-/** How much a list holds, and its ends. */
+/** The size of a list, and its ends. */
 interface Extent {
   readonly count: number;
   readonly bytes: number;
@@ -15,8 +15,8 @@ interface Extent {
 }
 
 /**
- * Documents in the order in which they came. They are cut out of what a server has sent only where somebody asks for that: most are
- * never looked at one by one.
+ * Documents in the order in which they arrived. They are extracted from the server's bytes only on demand: most are never
+ * looked at one by one.
  */
 export class DocumentList {
   readonly #array: RawArray | undefined;
@@ -59,13 +59,13 @@ export class DocumentList {
     return this.#documents;
   }
 
-  /** @throws MalformedAnswer where a document, or their array, does not end where it should. */
+  /** @throws MalformedAnswer if a document, or their array, does not end where it should. */
   requireWhole(): void {
     this.#measure();
   }
 
   /**
-   * True where two servers have sent the same documents in the same order, each in one piece. False says nothing: the same
+   * True if two servers have sent the same documents in the same order, each in one piece. False proves nothing: the same
    * documents may have come in other pieces.
    */
   cameAs(other: DocumentList): boolean {
@@ -82,7 +82,7 @@ export class DocumentList {
 /** Length of the array, type and name ('0') of its first element. */
 const firstOffset = 4 + 1 + 2;
 
-/** @throws MalformedAnswer where the array has anything else than documents. */
+/** @throws MalformedAnswer if the array has anything other than documents. */
 function extentOfArray(array: RawArray): Extent {
   let count = 0;
   let bytes = 0;

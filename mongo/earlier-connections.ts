@@ -1,8 +1,8 @@
 import type { ClusterClient } from './cluster-client.ts';
 
 /**
- * How many connections a cluster takes for open on which something may still come, or be under way, that was sent before: by the
- * process before this one, or by this one, which has given it up.
+ * How many connections a cluster considers open that may still deliver or run something sent earlier: by the process before
+ * this one, or by this one on a connection that it abandoned.
  */
 export async function earlierConnections(
   cluster: ClusterClient,

@@ -1,12 +1,12 @@
 import { MalformedAnswer } from './malformed-answer.ts';
 import { bsonType, type RawElement } from './raw-bson.ts';
 
-// Every copied document and every change event comes through here: nothing is allocated that is not asked for, and what
-// is embedded is stepped over.
+// Every copied document and every change event comes through here: allocate nothing that is not requested, and skip embedded
+// values.
 
-/** Bytes of a value by its type, besides the length that it begins with where it does; -1: not known by that. */
+/** The length of a value by its type, besides a length that it begins with; -1: not determined by the type. */
 const valueLengths = new Int8Array(256).fill(-1);
-/** For the types whose values begin with an int32 that tells how many more bytes there are, the least that it can be; -1 for others. */
+/** For the types whose values begin with an int32 that says how many more bytes follow, its smallest value; -1 for others. */
 const leastTold = new Int8Array(256).fill(-1);
 for (const [type, length] of [
   [bsonType.double, 8],
@@ -38,8 +38,8 @@ for (const [type, length, least] of [
 }
 
 /**
- * Where a value that begins at `at` ends: the place of the next element's type. It may lie behind the end of the bytes.
- * @throws MalformedAnswer where no value is so.
+ * Where a value that begins at `at` ends: the place of the next element's type. It may lie beyond the end of the bytes.
+ * @throws MalformedAnswer if no value has this form.
  */
 export function valueEnd(bytes: Uint8Array, type: number, at: number): number {
   if (type === bsonType.regex) return textEnd(bytes, textEnd(bytes, at));
@@ -52,7 +52,7 @@ export function valueEnd(bytes: Uint8Array, type: number, at: number): number {
   return at + length + told;
 }
 
-/** Behind the zero byte that ends a text. */
+/** The offset after the zero byte that ends a text. */
 function textEnd(bytes: Uint8Array, at: number): number {
   const end = bytes.indexOf(0, at);
   if (end < 0) throw new MalformedAnswer('an unterminated string');
@@ -68,7 +68,7 @@ function int32At(bytes: Uint8Array, at: number): number {
   );
 }
 
-/** Finds the elements of some names at the top of raw documents, and makes nothing of the others. */
+/** Finds the elements with certain names at the top level of raw documents, and skips the others. */
 export class ElementPicker<Name extends string> {
   readonly #names: readonly { readonly name: Name; readonly bytes: Uint8Array }[];
 
@@ -77,8 +77,8 @@ export class ElementPicker<Name extends string> {
   }
 
   /**
-   * The elements of the document that begins at `offset`, by name; of several of one name the last.
-   * @throws MalformedAnswer where it is none.
+   * The elements of the document that begins at `offset`, by name; if a name is repeated, the last.
+   * @throws MalformedAnswer if it is not a document.
    */
   pick(bytes: Uint8Array, offset = 0): Readonly<Partial<Record<Name, RawElement>>> {
     const picked: Partial<Record<Name, RawElement>> = {};

@@ -5,25 +5,25 @@ import type { Topology } from './topology.ts';
 
 /** The featureCompatibilityVersion of a deployment. */
 export interface FeatureVersion {
-  /** As `6.0`. While it is being changed, the lower of the two. */
+  /** Such as `6.0`. While it is being changed, the lower of the two. */
   readonly version: string;
-  /** What it is being changed to; undefined where it is not. */
+  /** What it is being changed to; undefined if it is not. */
   readonly targetVersion: string | undefined;
 }
 
 /** The document of admin.system.version that holds it. */
 const documentId = 'featureCompatibilityVersion';
 
-/** What a user needs to read it, for an error: a router has no such parameter. */
+/** The privilege to read it, for an error: a router has no such parameter. */
 export const featureVersionRights: Readonly<Record<Topology['kind'], string>> = {
   replicaSet: 'the action getParameter on the cluster (role clusterMonitor)',
   sharded: 'the action find on admin.system.version (roles backup, restore)',
 };
 
 /**
- * Reads the featureCompatibilityVersion. Of a sharded cluster it is that of the config server, which is the first to begin a
- * change of it and the last to end it; no router tells that of a single shard.
- * @throws MalformedAnswer where the answer holds none.
+ * Reads the featureCompatibilityVersion. For a sharded cluster it is that of the config server, which is the first to begin a
+ * change of it and the last to end it; no router reports that of a single shard.
+ * @throws MalformedAnswer if the answer holds none.
  */
 export async function readFeatureVersion(
   { admin }: Pick<ClusterClient, 'admin'>,

@@ -1,20 +1,20 @@
 import type { NamespaceFilter } from './namespace-filter.ts';
 import { namespaceText, type Namespace } from './namespace.ts';
 
-/** Names that are told of each entry. */
+/** How many names to list for each entry. */
 const maxExamples = 5;
 
-/** What one entry of a filter means, of the namespaces that there are. */
+/** What one entry of a filter matches among the existing namespaces. */
 export interface EntrySelection {
   /** `includeNamespaces[0]` and so on. */
   readonly entry: string;
-  /** 0 where it means nothing: perhaps a name is misspelt. */
+  /** 0 if it matches nothing: perhaps a name is misspelt. */
   readonly namespaces: number;
   /** The first of them, by their names. */
   readonly examples: readonly string[];
 }
 
-/** Counts what each entry of a filter means, so that a person sees whether it is what was meant. */
+/** Counts what each entry of a filter matches, so that a person can check whether that is what was meant. */
 export class FilterSelection {
   readonly #filter: NamespaceFilter;
   readonly #examples: Map<string, readonly string[]>;
@@ -25,14 +25,14 @@ export class FilterSelection {
     this.#examples = new Map(filter.entryNames.map((name) => [name, []]));
   }
 
-  /** Takes a namespace into account, selected or not. */
+  /** Counts a namespace, selected or not. */
   async add(namespace: Namespace): Promise<void> {
     if (this.#examples.size === 0) return;
     const text = namespaceText(namespace);
     for (const entry of await this.#filter.entriesFor(namespace)) {
       this.#counts.set(entry, (this.#counts.get(entry) ?? 0) + 1);
       const examples = this.#examples.get(entry) ?? [];
-      // A server lists collections in no order.
+      // A server lists collections in no particular order.
       this.#examples.set(entry, [...examples, text].sort().slice(0, maxExamples));
     }
   }
@@ -45,7 +45,7 @@ export class FilterSelection {
   }
 }
 
-/** What an entry means, in a few words. */
+/** What an entry matches, in a few words. */
 export function selectionText({ entry, namespaces, examples }: EntrySelection): string {
   if (namespaces === 0) return `${entry} matches nothing`;
   const more = namespaces - examples.length;

@@ -4,25 +4,28 @@ import { connectionsOfOthers } from './own-operations.ts';
 import { countOnRouters, type AskedCluster } from './router-addresses.ts';
 
 /**
- * The connections of a process that worked under the same name before. It may have been killed while the network, or a
- * router, held a write of it: as long as the server takes that connection for open, the write may still come.
+ * The connections of a process that worked under the same name before. It may have been killed while the network, or a router,
+ * held one of its writes: as long as the server considers that connection open, the write may still arrive.
  */
 export class FormerConnections {
   readonly #name: { readonly appName: string; readonly mark: string };
   #firstAskedAtMs: number | undefined;
   #areGone = false;
 
-  /** @param mark - in the platform that this process's connections tell, and in no other's. */
+  /** @param mark - in the platform field that this process's connections send, and in no other's. */
   constructor(appName: string, mark: string) {
     this.#name = { appName, mark };
   }
 
-  /** What they have sent comes within 30 s from now: this process has taken the place of the one before. */
+  /** This process has taken the place of the one before: whatever that one has sent arrives within 30 s from now. */
   takeOver(): void {
     this.#firstAskedAtMs ??= performance.now();
   }
 
-  /** How many of them the primary, or any router, takes for open, until they are gone once, or 30 s after it was asked for first, or told of. */
+  /**
+   * How many of them the primary, or any router, considers open, until there were none once, or 30 s after the first question
+   * or the takeover.
+   */
   async count(cluster: AskedCluster, signal: AbortSignal): Promise<number> {
     this.takeOver();
     this.#areGone ||= performance.now() - (this.#firstAskedAtMs ?? 0) > maxHeldMs;

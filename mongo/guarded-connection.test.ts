@@ -8,7 +8,7 @@ import { WriteGuard } from './write-guard.ts';
 describe('a connection that closes', () => {
   const cases = [
     {
-      // So it is from when the server's end has been read until the event of its closing.
+      // The state from when the server's end has been read until the close event.
       when: 'while nobody has been told yet',
       close: (socket: Socket): unknown => socket.destroy(),
       bytes: 10,
@@ -42,7 +42,7 @@ describe('a connection that closes', () => {
   }
 });
 
-/** A connection as a pool has it once its handshake is over. */
+/** A connection as in a pool after its handshake. */
 class Opened extends guardedConnection({
   writeGuard: new WriteGuard(),
   isWorkedOn: async () => await Promise.resolve(false),

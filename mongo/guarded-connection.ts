@@ -31,36 +31,36 @@ const writes = new Set([
 /** A command that has not been answered. */
 interface Unanswered {
   readonly done: AbortController;
-  /** Bytes received in all when the server first said that it does not work on it. */
+  /** Bytes received in all when the server first said that it is not working on it. */
   missedAtBytes?: number;
 }
 
 /**
- * A connection of the driver (7.8) with four changes, besides the way of large values (ZeroCopyConnection).
+ * A connection of the driver (7.8) with four changes, besides the handling of large values (ZeroCopyConnection).
  *
- * A command is not given up because its connection is silent for as long as the client allows, but because the server does
- * not work on it either: asked on another connection, twice, as the first time the command or its answer may be on its way.
- * So whatever takes long may take as long as it does, and what a network has lost is noticed soon. The login has the limit
- * of the client alone.
+ * A command is not abandoned because its connection is silent for as long as the client allows, but only if the server is not
+ * working on it either. The server is asked on another connection, twice, as the first time the command or its answer may still
+ * be on its way. So a command may take as long as it needs, and one that a network has lost is noticed soon. The login has only
+ * the client's limit.
  *
- * A command that is being sent when its connection is closed fails, also where the socket is closed and the connection has
- * not been told yet. The driver would wait for the network to take the rest, for ever.
+ * A command that is being sent when its connection is closed fails, even if the socket is closed and the connection has not
+ * been notified yet. The driver would wait for the network to take the rest, for ever.
  *
- * A write is sent only where the client's guard lets it, when it is sent: the driver may have looked for a server,
- * and made a connection, for half a minute since it was asked for.
+ * A write is sent only if the client's guard allows it at that moment: since it was requested, the driver may have spent half a
+ * minute looking for a server and making a connection.
  *
- * Errors are read as objects where answers are wanted as bytes. Otherwise the driver stumbles over the topology version of
- * an error when a second one comes: a fault of the program in place of an election.
+ * Errors are read as objects when answers are requested as bytes. Otherwise the driver stumbles over the topology version of an
+ * error when a second one arrives: a program fault instead of an election.
  */
 class GuardedConnection extends ZeroCopyConnection {
   readonly #watch: ConnectionWatch;
   readonly #address: string;
   #unanswered: Unanswered | undefined;
-  /** When it was used first after its login, by performance.now: the server knows it since before. */
+  /** When it was first used after its login, by performance.now: the server has known it since before. */
   #usedAtMs: number | undefined;
-  /** Throws where what is being sent may not be sent any more. */
+  /** Throws if what is being sent may no longer be sent. */
   #assertMaySend: () => void = () => undefined;
-  /** Fails what is being sent. */
+  /** Fails the command that is being sent. */
   #failSending: ((error: Error) => void) | undefined;
 
   constructor(socket: Socket, options: ConnectionOptions, watch: ConnectionWatch) {
@@ -126,8 +126,8 @@ class GuardedConnection extends ZeroCopyConnection {
   }
 
   /**
-   * Waits until a command may be sent, and has it asked for once more whenever something of it is sent.
-   * @param right - that it needs.
+   * Waits until a command may be sent, and checks again whenever a part of it is sent.
+   * @param right - the right that it needs.
    * @param check - the command's own.
    */
   async #guard(
@@ -148,7 +148,7 @@ class GuardedConnection extends ZeroCopyConnection {
     this.#assertMaySend = assertMaySend;
   }
 
-  /** Called when nothing has been sent or received for as long as the client allows. */
+  /** Called if nothing has been sent or received for as long as the client allows. */
   protected override onTimeout(): void {
     const known = this.#asServerKnowsIt;
     if (this.#unanswered && this.established && known)
@@ -189,7 +189,7 @@ class GuardedConnection extends ZeroCopyConnection {
   }
 }
 
-/** The class of a client's connections, which ask and tell this watch of commands that are not answered. */
+/** The class of a client's connections, which report to this watch and ask it about unanswered commands. */
 export function guardedConnection(watch: ConnectionWatch): typeof ZeroCopyConnection {
   return class extends GuardedConnection {
     constructor(socket: Socket, options: ConnectionOptions) {

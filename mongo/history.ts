@@ -7,15 +7,15 @@ import { codeOf, serverCode } from './server-errors.ts';
 const deadlineMs = 60_000;
 
 /**
- * True while a change stream of the whole cluster can be opened at a cluster time: its oplog, or those of all its shards,
- * reach back to it.
+ * True while a change stream of the whole cluster can be opened at a cluster time: its oplog, or those of all its shards, reach
+ * back to it.
  */
 export async function hasHistorySince(
   cluster: ClusterClient,
   time: Timestamp,
   signal: AbortSignal,
 ): Promise<boolean> {
-  // A router gives empty batches before all shards have answered. So it is read on until something later is known.
+  // A router returns empty batches before all shards have answered, so read on until something later appears.
   await writeNoop(cluster, 'history', signal);
   const changeStream = { allChangesForCluster: true, startAtOperationTime: time };
   const pipeline = [{ $changeStream: changeStream }, { $project: { _id: 1 } }];

@@ -3,12 +3,12 @@ import { inGroupsWithin } from '../service/groups.ts';
 import { bsonType, RawWriter, type RawElement } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
-/** What is known by the `_id` of a document. */
+/** Something identified by the `_id` of a document. */
 export interface Identified {
   readonly key: { readonly id: RawElement };
 }
 
-/** Ids that are looked up together: so many, or so many bytes. */
+/** The limits for ids that are looked up together: a count, and bytes. */
 const maxIds = 500;
 const maxIdBytes = 8 * 1024 * 1024;
 
@@ -24,8 +24,8 @@ export function anyOf(ids: readonly RawElement[]): Document {
 }
 
 /**
- * What an `_id` is to be for {@link anyOf}, with the ids as the bytes that they are: the driver would put numeric field names of an
- * embedded document in another order.
+ * The condition on `_id` for {@link anyOf}, with the ids as their original bytes: the driver would reorder numeric field names
+ * of an embedded document.
  */
 export function anyOfElement(ids: readonly RawElement[]): RawElement {
   const array = new RawWriter().beginArray('$in');

@@ -8,15 +8,15 @@ export interface IdRange {
   readonly max: Document | null;
 }
 
-/** The ranges that some bounds, in their order, split a collection in: the first is open below, the last one above. */
+/** The ranges into which some bounds, in order, split a collection: the first is open below, the last one above. */
 export function rangesBetween(bounds: readonly Document[]): IdRange[] {
   return [null, ...bounds].map((min, index) => ({ min, max: bounds[index] ?? null }));
 }
 
 /**
- * The parts of find commands that read a range, one after the other, in the order of the index on `_id`. A range that is
- * open above does not reach the greatest id that there is, MaxKey: the server ends it before (seen on 6.0.5), so it is
- * asked for by itself.
+ * The parts of find commands that read a range, one after the other, in the order of the index on `_id`. A range that is open
+ * above does not reach the greatest possible id, MaxKey: the server ends it before (seen on 6.0.5), so MaxKey gets its own
+ * query.
  */
 export function idRangeQueries({ min, max }: IdRange): Document[] {
   const between = {
@@ -28,8 +28,8 @@ export function idRangeQueries({ min, max }: IdRange): Document[] {
 }
 
 /**
- * `{_id: ...}` of a document, byte for byte, as the bound of a range. Undefined for the smallest and the greatest id that
- * there is: the server does not take those as bounds.
+ * `{_id: ...}` of a document, byte for byte, as the bound of a range. Undefined for the smallest and the greatest possible id:
+ * the server does not accept those as bounds.
  */
 export function idBound(document: RawDocument): Document | undefined {
   const id = idElement(document);

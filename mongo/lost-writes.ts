@@ -10,20 +10,20 @@ interface LostConnection extends ServerConnection {
   readonly lostAtMs: number;
 }
 
-/** How long a write may come after its connection was given up: a limit of the product, told in docs/limits.md. */
+/** How long a write may arrive after its connection was abandoned: a limit of the product, documented in docs/limits.md. */
 export const maxHeldMs = 30_000;
 
 const maxConnections = 1_000;
 
 /**
- * The writes of a client whose connections broke before they were answered. The network may hold such a write and deliver
- * it when newer ones are done. But it delivers the end of the connection only after it: while the server takes the
- * connection for open, the write may still come.
+ * The writes of a client whose connections broke before they were answered. The network may hold such a write and deliver it
+ * after newer ones are done. But it delivers the end of the connection only after the write: while the server considers the
+ * connection open, the write may still arrive.
  */
 export class LostWrites {
   #lost: LostConnection[] = [];
 
-  /** A connection that was lost just now. A server that does not tell which process it is cannot be asked about it. */
+  /** Adds a connection that was just lost. A server that does not say which process it is cannot be asked about it. */
   add({ processId, ...connection }: ServerConnection): void {
     if (processId === undefined) return;
     this.#lost.push({ ...connection, processId, lostAtMs: performance.now() });
@@ -31,8 +31,8 @@ export class LostWrites {
   }
 
   /**
-   * How many connections with lost writes the primary, or the router that they went to, takes for open. Those lost longer
-   * than 30 s ago do not count. Other members refuse what comes late.
+   * How many connections with lost writes the primary, or the router that they went to, considers open. Those lost longer than
+   * 30 s ago do not count. Other members refuse late writes.
    */
   async pending(cluster: AskedCluster, signal: AbortSignal): Promise<number> {
     const earliestMs = performance.now() - maxHeldMs;

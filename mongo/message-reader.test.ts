@@ -48,7 +48,7 @@ describe('readMessages', () => {
       onBytes: () => (bytes = pair.socket.bytesRead),
       fail: assert.ifError,
     });
-    // With another version of Node the driver's way would be left as it is, unnoticed.
+    // Otherwise another version of Node could leave the driver's way in place, unnoticed.
     assert.ok(isOurs);
     pair.peer.end(Buffer.concat(messages));
     await once(pair.socket, 'close');

@@ -1,33 +1,33 @@
-// Node's sockets read into memory of the caller's where they are made with `onread`; the driver makes them, without. What
-// that sets is internal to Node: message-reader.test.ts guards it.
+// Node's sockets read into the caller's memory if they are created with `onread`; the driver creates them without it. What that
+// option sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
 import { asError } from '../service/errors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 
-/** What a socket reads into while nothing larger is expected. */
+/** The size of the buffer for reads while nothing larger is expected. */
 const scratchBytes = 16 * 1024;
 
 /** Length, request id, the request's id, kind. */
 const headerBytes = 16;
 
-/** More than a server sends in one message, which is 48,000,000. */
+/** More than a server sends in one message, which is at most 48,000,000. */
 export const maxMessageBytes = 64 * 1024 * 1024;
 
-/** What is told of a socket's messages. */
+/** Callbacks for a socket's messages. */
 export interface MessageHandlers {
-  /** Is given each message, which it may keep. */
+  /** Gets each message, which it may keep. */
   readonly take: (message: Buffer) => void;
-  /** Called whenever something has come. */
+  /** Called whenever bytes have arrived. */
   readonly onBytes: () => void;
-  /** Called when what comes is no message; nothing is read any more. */
+  /** Called if something arrives that is not a message; nothing more is read. */
   readonly fail: (error: Error) => void;
 }
 
 /**
- * Takes over the reading from a connected socket: each message of MongoDB's protocol is read by the network into memory of
- * its own. By default Node reads into new pieces of 64 KiB at most, and the driver copies these together.
+ * Takes over the reading from a connected socket: the network reads each message of MongoDB's protocol into a buffer of its
+ * own. By default Node reads into new pieces of 64 KiB at most, and the driver copies these together.
  * @param piped - what has read the socket so far.
- * @returns false where this version of Node has not what it takes: nothing has been changed then.
+ * @returns false if this version of Node does not support it: nothing has been changed then.
  */
 export function readMessages(
   socket: Socket,
@@ -37,7 +37,7 @@ export function readMessages(
   const settings = settingsOf(socket);
   if (!settings) return false;
   const reader = new MessageReader(take);
-  // Before the rest: sockets that read into given memory stop reading at that.
+  // First, because sockets that read into given memory stop reading at that.
   socket.unpipe(piped);
   settings.begin({
     kBuffer: reader.room(),
@@ -57,27 +57,27 @@ export function readMessages(
   return true;
 }
 
-/** Puts messages together, in place. */
+/** Assembles messages in place. */
 export class MessageReader {
   readonly #take: (message: Buffer) => void;
   readonly #scratch = Buffer.allocUnsafeSlow(scratchBytes);
-  /** A message of which its beginning has come. */
+  /** A message whose beginning has arrived. */
   #message: Buffer | undefined;
-  /** Bytes that have come of it, or of a header in the scratch memory. */
+  /** How many bytes of it have arrived, or of a header in the scratch memory. */
   #filled = 0;
 
   constructor(take: (message: Buffer) => void) {
     this.#take = take;
   }
 
-  /** Where what comes next is to be put; it may be filled in part. */
+  /** Where to put the next bytes; it may be filled in part. */
   room(): Buffer {
     return (this.#message ?? this.#scratch).subarray(this.#filled);
   }
 
   /**
-   * So many bytes have been put there.
-   * @throws MalformedAnswer when they are no message.
+   * Notes that this many bytes were put there.
+   * @throws MalformedAnswer if they are not a message.
    */
   read(count: number): void {
     this.#filled += count;
@@ -113,11 +113,11 @@ export class MessageReader {
   }
 }
 
-/** What a socket that is made with `onread` has, under symbols of these names. */
+/** The fields of a socket that was created with `onread`, under symbols with these names. */
 interface ReadSettings {
   /** The memory that is read into now. */
   readonly kBuffer: Uint8Array;
-  /** Is told how many bytes have come. False to read no more. */
+  /** Called with the number of bytes that have arrived. Returns false to stop reading. */
   readonly kBufferCb: (count: number) => boolean;
   /** The memory to read into next. */
   readonly kBufferGen: () => Uint8Array;
@@ -127,7 +127,7 @@ interface Handle {
   readonly useUserBuffer?: (buffer: Uint8Array) => void;
 }
 
-/** Undefined where a socket has no such settings. */
+/** Undefined if a socket has no such settings. */
 function settingsOf(
   socket: Socket,
 ): { readonly begin: (settings: ReadSettings) => void } | undefined {

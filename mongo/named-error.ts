@@ -4,9 +4,9 @@ import { messageOf, SyncError, toSyncError } from '../service/errors.ts';
 import { codeOf, connectionError, isTransient, neededAction, serverCode } from './server-errors.ts';
 
 /**
- * Any error under a name that says what to do.
- * @param ofServer - the name of what a server refuses and no other name is known for; when absent, ServerRefused where a person
- *   has to act, otherwise InternalError.
+ * Converts any error to one whose name says what to do.
+ * @param ofServer - the name for an error of a server that has no other known name; if absent, ServerRefused if a person has to
+ * act, otherwise InternalError.
  */
 export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   const ofConnection = connectionError(error);
@@ -14,7 +14,7 @@ export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   if (codeOf(error) === serverCode.unauthorized) {
     return new SyncError('MissingPrivileges', messageOf(error), { cause: error });
   }
-  // Outside of work that is repeated: the request may be.
+  // Outside of retried work: the request itself can be retried.
   if (error instanceof MongoServerError && isTransient(error))
     return new SyncError('ClusterUnreachable', messageOf(error), { cause: error });
   const action = neededAction(error);
@@ -24,7 +24,7 @@ export function namedError(error: unknown, ofServer?: ErrorName): SyncError {
   return new SyncError(name, description, { cause: error });
 }
 
-/** What `run` gives; what it throws, under a name. */
+/** The result of `run`; its errors get a name. */
 export async function naming<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run();

@@ -6,7 +6,7 @@ import {
   type NamespaceFilterEntry,
 } from './namespace-filter.ts';
 
-/** Stands in for the server's regular expressions where these are the same as JavaScript's. */
+/** Stands in for the server's regular expressions, for those that are the same in JavaScript. */
 const matches = async (
   { pattern, options }: { pattern: string; options?: string },
   name: string,
@@ -67,7 +67,7 @@ describe('NamespaceFilter', () => {
     });
   }
 
-  // Few of them, so that entries and namespaces meet.
+  // Few of them, so that entries and namespaces match.
   const name = fc.constantFrom('a', 'b', 'ab', 'admin', 'local', 'config', 'system.views', 'A');
   const pattern = fc.constantFrom<{ pattern: string; options?: string }>(
     { pattern: 'a' },

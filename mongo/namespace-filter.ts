@@ -35,10 +35,10 @@ const filterFields = ['includeNamespaces', 'excludeNamespaces'] as const;
 /** Tells whether a name matches a pattern. */
 export type PatternMatcher = (pattern: NamePattern, name: string) => Promise<boolean>;
 
-/** Largest number of answers about patterns that is remembered. */
+/** How many answers about patterns to cache. */
 const maxRemembered = 100_000;
 
-/** Decides which namespaces a sync or a verification is about. System namespaces are never selected. */
+/** Decides which namespaces a sync or a verification covers. System namespaces are never selected. */
 export class NamespaceFilter {
   readonly #entries: NamespaceFilterEntries;
   readonly #matches: PatternMatcher;
@@ -71,7 +71,7 @@ export class NamespaceFilter {
     );
   }
 
-  /** The names of the entries that a namespace, selected or not, is meant by; none means one of the server's own. */
+  /** The names of the entries that match a namespace, selected or not; none for one of the server's own. */
   async entriesFor(namespace: Namespace): Promise<string[]> {
     const found: string[] = [];
     if (isOfServer(namespace)) return found;
@@ -81,7 +81,7 @@ export class NamespaceFilter {
     return found;
   }
 
-  /** Tries every pattern once. @throws whatever the matcher throws of one that cannot be compiled. */
+  /** Tries every pattern once. @throws the matcher's error for a pattern that cannot be compiled. */
   async tryPatterns(): Promise<void> {
     const { includeNamespaces = [], excludeNamespaces = [] } = this.#entries;
     for (const { databaseRegex, collectionsRegex } of [...includeNamespaces, ...excludeNamespaces])
@@ -112,9 +112,9 @@ function isOfServer({ db, coll }: Namespace): boolean {
 }
 
 /**
- * Lets a server decide whether a name matches, so that patterns mean what they mean in its queries. It is asked by an expression,
- * which fails where the work grows beyond the limit of PCRE: to a query such a name does not match (6.0.5).
- * @throws SyncError InvalidNamespaceFilter where the server cannot compile the pattern, or cannot decide.
+ * Lets a server decide whether a name matches, so that patterns mean the same as in its queries. The question is an expression,
+ * which fails if the work exceeds the limit of PCRE: in a query such a name does not match (6.0.5).
+ * @throws SyncError InvalidNamespaceFilter if the server cannot compile the pattern, or cannot decide.
  */
 export function serverMatcher(cluster: ClusterClient, signal: AbortSignal): PatternMatcher {
   const remembered = new Map<string, boolean>();

@@ -12,7 +12,7 @@ export interface OplogRange {
   readonly to: Timestamp;
 }
 
-/** What the command applyOps has written at once, and logged as one entry. */
+/** The operations that an applyOps command has written at once, and logged as one entry. */
 export interface AppliedOps {
   readonly time: Timestamp;
   readonly targets: readonly AppliedOpsTarget[];
@@ -25,12 +25,12 @@ export interface AppliedOpsTarget {
   readonly uuidHex: string | undefined;
 }
 
-/** Servers whose change streams show transactions alone of the entries that hold several operations. */
+/** Servers whose change streams show entries with several operations only if they are transactions. */
 const hidingVersions = '6.0.';
 
 /**
- * Whether the change streams of a replica set leave out what the command applyOps writes (seen on 6.0.5). By the sources of the
- * server, later releases show it; they also log other writes in entries of the same form.
+ * Whether the change streams of a replica set omit what the command applyOps writes (seen on 6.0.5). According to the server's
+ * sources, later releases show it; they also log other writes in entries of the same form.
  */
 export async function hidesAppliedOps(
   { admin }: Pick<ClusterClient, 'admin'>,
@@ -41,11 +41,11 @@ export async function hidesAppliedOps(
 }
 
 /**
- * Finds what the command applyOps has written to a replica set of a version that {@link hidesAppliedOps hides} it. Of the forms in
- * which 6.0.5 logs that command this is the one without events: CRUD alone, all of it carried out at once. Operations that it logs
- * one by one, as beside a command or with `allowAtomic: false`, are events like any other. An entry of a transaction has
- * a session and a transaction number of its own, also where it is prepared or only a part.
- * @param range - its end must be known to a majority. The scan begins at its start, and reads nothing after its end.
+ * Finds what the command applyOps has written to a replica set of a version that {@link hidesAppliedOps hides} it. Of the forms
+ * in which 6.0.5 logs that command this is the one without events: only CRUD, all carried out at once. Operations that it logs
+ * one by one, as beside a command or with `allowAtomic: false`, are events like any other. An entry of a transaction has its
+ * own session and transaction number, even if it is prepared or only a part.
+ * @param range - a majority must have its end. The scan begins at its start, and reads nothing after its end.
  * @param maxTimeMs - after which the server gives up.
  */
 export async function* findAppliedOps(
@@ -62,7 +62,7 @@ export async function* findAppliedOps(
       $or: [{ lsid: { $exists: false } }, { txnNumber: { $exists: false } }],
     },
     projection: { ts: 1, 'o.applyOps.ns': 1, 'o.applyOps.ui': 1 },
-    // Another primary than the one that has told of the end may not know of it yet.
+    // A primary other than the one that reported the end may not know of it yet.
     readConcern: { level: 'majority', afterClusterTime: to },
     maxTimeMS: maxTimeMs,
   };
@@ -86,7 +86,7 @@ export async function oldestEntryTime(
 }
 
 function appliedOpsIn(entry: RawDocument, server: string): AppliedOps {
-  // Names that are not UTF-8 are read as they are shown.
+  // Names that are not UTF-8 are read as they are displayed.
   const row = checkedRow(
     BSON.deserialize(entry, { validation: { utf8: false } }),
     'an entry of the oplog',

@@ -2,11 +2,11 @@ import type { Db, Document, UUID } from 'mongodb';
 import type { CheckedValue } from './checked-value.ts';
 import { askPrimary, type Ask } from './ask-server.ts';
 
-/** The comment of index builds that nothing waits for: they go on beside all other work. */
+/** The comment of index builds that nothing waits for: they run beside all other work. */
 export const backgroundBuild = 'clustersync: an index that was left';
 
 /**
- * What a cluster's primary, or router, works on for a user, as `$currentOp` tells. No role is needed.
+ * The operations that a cluster's primary, or router, runs for a user, from `$currentOp`. No role is needed.
  * @param admin - of the user.
  * @param match - which of them.
  */
@@ -20,9 +20,9 @@ export async function ownOperations(
 }
 
 /**
- * The writes that the shards of a cluster work on, whoever has asked for them: under whose name they came to the router,
- * not every shard knows. Those of the catalog go on without a client: a coordinator on a shard ends what it has begun.
- * Needs the action `inprog`. Builds of indexes that nothing waits for do not count.
+ * The writes that the shards of a cluster run, for any client: not every shard knows under whose name they came to the
+ * router. Catalog writes continue without a client: a coordinator on a shard finishes what it has started. Needs the action
+ * `inprog`. Builds of indexes that nothing waits for do not count.
  * @param besides - a database whose writes do not count.
  */
 export async function writesOnShards(
@@ -47,7 +47,7 @@ export async function writesOnShards(
   return new Set(found.map(operationId));
 }
 
-/** Of a shard, or through it as `<shard>:<number>`; what goes on without a client has none. */
+/** The id on a shard, or through it as `<shard>:<number>`; operations that continue without a client have none. */
 export function operationId(row: CheckedValue): string {
   const id = row.optional('opid');
   if (id === undefined)
@@ -55,17 +55,17 @@ export function operationId(row: CheckedValue): string {
   return id.textOrNumber();
 }
 
-/** An index that is built by a command with the comment {@link backgroundBuild}. */
+/** An index that a command with the comment {@link backgroundBuild} builds. */
 export interface BackgroundBuild {
-  /** Undefined where the command does not say it. */
+  /** Undefined if the command does not say it. */
   readonly collectionUUID: UUID | undefined;
   readonly name: string;
 }
 
 /**
- * How many commands that build an index in the background a cluster works on for a user, begun or not: a server lets them wait, for
- * other builds to end for one.
- * @param isSharded - its shards are asked then, whoever has sent what they work on. Needs the action `inprog`.
+ * How many commands that build an index in the background a cluster runs for a user, begun or not: a server may queue them, for
+ * example until other builds end.
+ * @param isSharded - then it asks the shards, for operations of any client. Needs the action `inprog`.
  */
 export async function backgroundBuildsUnderWay(
   admin: Db,
@@ -83,7 +83,7 @@ export async function backgroundBuildsUnderWay(
   return (await currentOp(askPrimary(admin), options, match, signal)).length;
 }
 
-/** Whether a server, be it a router, works on something that came on a connection of this number. */
+/** Whether a server, possibly a router, works on something that came on a connection with this number. */
 export async function isWorkedOn(
   ask: Ask,
   connectionId: number,
@@ -94,7 +94,7 @@ export async function isWorkedOn(
   return operations.length > 0;
 }
 
-/** How many commands of a name a server, be it a router, works on for a user. */
+/** How many commands of a name a server, possibly a router, runs for a user. */
 export async function commandsWorkedOn(
   ask: Ask,
   command: string,
@@ -104,7 +104,7 @@ export async function commandsWorkedOn(
   return (await currentOp(ask, { idleConnections: false, localOps: true }, match, signal)).length;
 }
 
-/** Which of the connections with these numbers a server takes for open. */
+/** Which of the connections with these numbers a server considers open. */
 export async function openConnections(
   ask: Ask,
   connectionIds: readonly number[],
@@ -116,8 +116,8 @@ export async function openConnections(
 }
 
 /**
- * How many open connections of a user a server knows under a name, without those that have a mark in the platform they
- * tell.
+ * How many open connections of a user a server knows under a name, without those that have a mark in the platform that they
+ * send.
  */
 export async function connectionsOfOthers(
   ask: Ask,

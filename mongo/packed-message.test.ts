@@ -4,7 +4,7 @@ import { MalformedAnswer } from './malformed-answer.ts';
 import { isPacked, unpacked } from './packed-message.ts';
 import { randomMessage } from './testing/random-message.ts';
 
-/** @param saidBytes - what the message says of its length. */
+/** @param saidBytes - the length that the message claims. */
 function packedOf(message: Buffer, saidBytes = message.length - 16, compressor = 2): Buffer {
   const body = deflateSync(message.subarray(16));
   const header = Buffer.alloc(25);

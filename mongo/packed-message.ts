@@ -10,18 +10,18 @@ const opCompressed = 2012;
 const zlibId = 2;
 const headerBytes = 16;
 
-/** Header, the kind of the message that is in it, the length of that, and the number of the compressor. */
+/** Header, the kind of the inner message, its length, and the number of the compressor. */
 const packedHeaderBytes = headerBytes + 4 + 4 + 1;
 
-/** Whether a message of the protocol has another one in it, compressed. */
+/** Whether a message of the protocol contains another one, compressed. */
 export function isPacked(message: Buffer): boolean {
   return message.readInt32LE(12) === opCompressed;
 }
 
 /**
- * The message that is in another one, no longer than any message is: the driver (7.8) unpacks a thousand times what was sent.
- * @throws MalformedAnswer where it is longer than it says, or than a message is, or is packed by anything but zlib, the only
- * compressor that clustersync comes with.
+ * The message inside another one, no longer than any message is: the driver (7.8) unpacks a thousand times what was sent.
+ * @throws MalformedAnswer if it is longer than it says, or than a message can be, or is packed by anything but zlib, the only
+ * compressor that clustersync includes.
  */
 export async function unpacked(message: Buffer): Promise<Buffer> {
   if (message.length < packedHeaderBytes || message[packedHeaderBytes - 1] !== zlibId)
@@ -29,7 +29,7 @@ export async function unpacked(message: Buffer): Promise<Buffer> {
   const length = message.readInt32LE(headerBytes + 4);
   if (length < 0 || length > maxMessageBytes - headerBytes)
     throw new MalformedAnswer(`a compressed message of ${length} bytes`);
-  // At least 1, as zlib wants.
+  // At least 1, as zlib requires.
   const limits = { maxOutputLength: length + 1 };
   const body = await inflated(message.subarray(packedHeaderBytes), limits).catch(
     (error: unknown) => {

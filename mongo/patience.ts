@@ -1,14 +1,14 @@
 import { isUnclear } from './server-errors.ts';
 
-/** How long work is repeated whose errors nobody can tell anything of. */
+/** How long to retry work whose errors are unclear. */
 const maxUnclearMs = 300_000;
 
-/** Errors that were waited out already, by work inside of other work. */
+/** Errors that were already waited out, by nested work. */
 const waitedOut = new WeakSet<Error>();
 
 /**
- * Says how long one piece of work is tried again after errors of a server that are unclear: they may pass, so the first does
- * not end a sync; they may not, so it does not go on for ever.
+ * Says how long one piece of work is retried after unclear errors of a server: they may pass, so the first does not end a sync;
+ * they may not, so the retries end.
  */
 export class Patience {
   readonly #now: () => number;
@@ -19,7 +19,7 @@ export class Patience {
     this.#now = now;
   }
 
-  /** True where the work may be tried again after an error because that is unclear, and has not been for too long. */
+  /** True if the work may be retried after an error because that is unclear, and has not been for too long. */
   allows(error: unknown): error is Error {
     if (!isUnclear(error) || !(error instanceof Error) || waitedOut.has(error)) return false;
     this.#sinceMs ??= this.#now();
@@ -28,12 +28,12 @@ export class Patience {
     return false;
   }
 
-  /** The work has succeeded, or fails for a reason that is known. */
+  /** To be called when the work has succeeded, or fails for a known reason. */
   reset(): void {
     this.#sinceMs = undefined;
   }
 
-  /** What a person is told while it is tried again. */
+  /** What to tell a person while it is retried. */
   get hint(): string {
     const leftMs = maxUnclearMs - (this.#now() - (this.#sinceMs ?? this.#now()));
     return `it is unknown whether the error is transient: the work ends in ${Math.ceil(leftMs / 1000)} s`;

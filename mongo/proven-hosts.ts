@@ -4,21 +4,21 @@ import { askTopology, type Asker, type Topology } from './topology.ts';
 
 /** Who asks, and for which deployment. */
 export interface HostQuestion extends Asker {
-  /** What the connection string has led to. */
+  /** The deployment that the connection string leads to. */
   readonly deployment: Pick<Topology, 'clusterId'>;
 }
 
-/** What tells one deployment from another to those who may not know its id: 32 hexadecimal digits. */
+/** Distinguishes deployments for readers who may not know their ids: 32 hexadecimal digits. */
 export function deploymentDigest({ clusterId }: Pick<Topology, 'clusterId'>): string {
   return createHash('sha256').update(`destination ${clusterId}`).digest('hex').slice(0, 32);
 }
 
 /**
- * The hosts of a connection string that are members or routers of the deployment that it has led to, and let its user in: each of
- * several is asked by itself. A list proves nothing of its members, since the driver is content with the first that answers, and leaves
- * out those that belong elsewhere.
+ * The hosts of a connection string that are members or routers of the deployment that it leads to, and let its user in: if
+ * there are several, each is asked separately. A list proves nothing about its members, since the driver is content with the
+ * first that answers, and leaves out those that belong elsewhere.
  * @param uri - by which somebody has logged in.
- * @returns a connection string of these hosts alone, without user and options; empty where there are none.
+ * @returns a connection string with only these hosts, without user and options; empty if there are none.
  */
 export async function provenHosts(
   uri: string,
@@ -29,7 +29,7 @@ export async function provenHosts(
   if (!parsed) return '';
   const { hosts, isSRV } = parsed;
   const scheme = isSRV ? 'mongodb+srv' : 'mongodb';
-  // From where nothing else was known, nobody but this one has led there.
+  // With nothing else known, only this host can have led there.
   if (isSRV || hosts.length === 1) return `${scheme}://${hosts.join()}`;
   const isProven = async (host: string): Promise<boolean> => {
     const alone = parsed.clone();

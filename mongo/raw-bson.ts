@@ -33,7 +33,7 @@ export type RawDocument = Uint8Array;
 /** An array of documents as BSON bytes. */
 export type RawArray = Uint8Array;
 
-/** One element of a raw document: where its value stands in the bytes. */
+/** One element of a raw document: where its value is in the bytes. */
 export interface RawElement {
   readonly type: number;
   readonly name: string;
@@ -46,7 +46,7 @@ export interface RawElement {
 
 /**
  * The elements of a raw document (or of one that starts at `offset` of the bytes), in order, without decoding values.
- * @throws MalformedAnswer where it is none.
+ * @throws MalformedAnswer if it is not a document.
  */
 export function elementsOf(bytes: RawDocument, offset = 0): RawElement[] {
   const elements: RawElement[] = [];
@@ -77,9 +77,9 @@ export function arrayDocuments(element: Pick<RawElement, 'bytes' | 'offset'>): R
 }
 
 /**
- * Visits the documents in an array value: where each begins in the bytes, and how long it is. The driver's parser makes a list
- * for each of them, which is most of what a large batch takes.
- * @throws MalformedAnswer where the array has anything else.
+ * Visits the documents in an array value: where each begins in the bytes, and its length. The driver's parser makes a list for
+ * each of them, which takes most of the time of a large batch.
+ * @throws MalformedAnswer if the array has anything else.
  */
 export function forEachDocument(
   { bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>,
@@ -105,7 +105,7 @@ export function forEachDocument(
     throw new MalformedAnswer('an array that does not end where it should');
 }
 
-/** Of a document without elements: its length, and its end. */
+/** The size of an empty document: its length, and its end. */
 export const emptyDocumentBytes = 5;
 
 function int32In(buffer: Buffer, offset: number): number {
@@ -128,7 +128,7 @@ export function stringValue(element: RawElement): string {
 
 /**
  * The text of a string value.
- * @throws MalformedAnswer where it is of another type.
+ * @throws MalformedAnswer if it has another type.
  */
 export function textValue(element: RawElement): string {
   requireType(element, bsonType.string);
@@ -136,8 +136,8 @@ export function textValue(element: RawElement): string {
 }
 
 /**
- * The bytes of an embedded document, shared with what it is in.
- * @throws MalformedAnswer where it is of another type.
+ * The bytes of an embedded document, shared with the enclosing bytes.
+ * @throws MalformedAnswer if it has another type.
  */
 export function documentValue(element: RawElement): RawDocument {
   requireType(element, bsonType.document);
@@ -151,7 +151,7 @@ export const uuidBytes = 16;
 
 /**
  * A UUID as 32 hexadecimal digits.
- * @throws MalformedAnswer where it is none.
+ * @throws MalformedAnswer if it is not a UUID.
  */
 export function uuidHexValue(element: RawElement): string {
   requireType(element, bsonType.binary);
@@ -164,26 +164,26 @@ export function uuidHexValue(element: RawElement): string {
 
 /**
  * A UUID.
- * @throws MalformedAnswer where it is none.
+ * @throws MalformedAnswer if it is not a UUID.
  */
 export function uuidValue(element: RawElement): UUID {
   return UUID.createFromHexString(uuidHexValue(element));
 }
 
-/** @throws MalformedAnswer where a value has another BSON type. */
+/** @throws MalformedAnswer if a value has another BSON type. */
 export function requireType({ name, type }: RawElement, expected: number): void {
   if (type !== expected)
     throw new MalformedAnswer(`a field ${name} of BSON type ${type} in place of ${expected}`);
 }
 
-/** True for a string value that no JavaScript string can hold. The server takes any bytes (6.0.5). */
+/** True for a string value that no JavaScript string can hold. The server accepts any bytes (6.0.5). */
 export function isOddString({ type, bytes, offset, length }: RawElement): boolean {
   return type === bsonType.string && !isUtf8(bytes.subarray(offset + 4, offset + length - 1));
 }
 
 /**
  * The `_id` element of a raw document. Every stored document has one, mostly as its first element.
- * @throws MalformedAnswer where it has none.
+ * @throws MalformedAnswer if it has none.
  */
 export function idElement(document: RawDocument): RawElement {
   for (const [type, nameOffset, nameLength, offset, length] of parsed(document)) {
@@ -205,7 +205,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
     : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
-/** Builds one BSON document out of values that are already bytes. */
+/** Builds one BSON document from values that are already bytes. */
 export class RawWriter {
   #buffer: Buffer;
   #length = 0;
@@ -233,7 +233,7 @@ export class RawWriter {
     return this.value(name, { type: bsonType.document, bytes, offset: 0, length: bytes.length });
   }
 
-  /** Adds a pipeline that puts a document in the place of another exactly as it is, whatever its fields are called. */
+  /** Adds a pipeline that replaces a document with another exactly as it is, whatever its fields are called. */
   literalReplacement(name: string, bytes: RawDocument): this {
     return this.beginArray(name)
       .begin('0')
@@ -291,7 +291,7 @@ export class RawWriter {
     return this;
   }
 
-  /** Closes the document and gives its bytes. */
+  /** Closes the document and returns its bytes. */
   finish(): RawDocument {
     this.end();
     if (this.#starts.length > 0) throw new Error('an embedded document is still open');

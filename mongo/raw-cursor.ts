@@ -14,13 +14,13 @@ import { bsonType, elementsOf, valueBytes, type RawArray, type RawDocument } fro
 
 const emptyArray: RawArray = Uint8Array.of(5, 0, 0, 0, 0);
 
-/** What one round trip of a cursor brought. */
+/** The result of one round trip of a cursor. */
 export class RawBatch {
-  /** The documents as a BSON array, as they came. */
+  /** The documents as a BSON array, as received. */
   readonly array: RawArray;
   /** Memory that the documents hold together. */
   readonly bytes: number;
-  /** Where the read can be resumed, for change streams and for scans that ask for it. */
+  /** Where the read can be resumed, for change streams and for scans that request it. */
   readonly postBatchResumeToken: RawDocument | undefined;
   #list: DocumentList | undefined;
 
@@ -45,36 +45,36 @@ export class RawBatch {
   }
 }
 
-/** How long the server may take to end what it does for a cursor that is not needed any more. */
+/** How long the server may take to end its work for a cursor that is no longer needed. */
 const endMs = 2_000;
 
 /** How a cursor fetches. */
 export interface RawCursorOptions {
   readonly signal: AbortSignal;
-  /** Documents for each round trip; the server ends a batch at 16 MiB anyhow. */
+  /** Documents for each round trip; the server ends a batch at 16 MiB anyway. */
   readonly batchSize?: number;
-  /** Which members of a replica set may be asked; the primary where it is not given. */
+  /** Which members of a replica set may be read; by default the primary. */
   readonly readPreference?: ReadPreferenceMode;
   /** For change streams: how long the server waits for something new. */
   readonly maxAwaitMs?: number;
 }
 
 /**
- * A server cursor that gives documents as bytes, batch by batch, and the resume token of each batch.
- * It holds one batch at a time: the next is fetched when `next` is called.
+ * A server cursor that returns documents as bytes, batch by batch, and the resume token of each batch. It holds one batch at a
+ * time: `next` fetches the next one.
  */
 export class RawCursor implements AsyncDisposable {
   readonly #client: MongoClient;
   readonly #database: string;
   readonly #options: RawCursorOptions;
   readonly #session: ClientSession;
-  /** The server that has opened the cursor, where another one may be chosen for the next command. */
+  /** The server that has opened the cursor, if another one could be chosen for the next command. */
   #router: Answer['router'];
   #address: string | undefined;
   #collection = '';
   #id = 0n;
   #first: RawBatch | undefined;
-  /** True where the server may still wait for the cluster time after which it is to read. */
+  /** True if the server may still wait for the cluster time after which to read. */
   #mayWait = false;
 
   private constructor(client: MongoClient, database: string, options: RawCursorOptions) {
@@ -110,8 +110,8 @@ export class RawCursor implements AsyncDisposable {
   }
 
   /**
-   * The next batch, which may be empty for a change stream; undefined when the cursor is at its end.
-   * @param batchSize - documents of this batch, where it is to have fewer than others.
+   * The next batch, which may be empty for a change stream; undefined at the end of the cursor.
+   * @param batchSize - documents of this batch, if it should have fewer than others.
    */
   async next(batchSize = this.#options.batchSize): Promise<RawBatch | undefined> {
     const first = this.#first;
@@ -131,7 +131,7 @@ export class RawCursor implements AsyncDisposable {
 
   /**
    * Every batch that is not empty, up to the cursor's end.
-   * @param batchSize - documents of each batch after the first, where that changes with what has come.
+   * @param batchSize - documents of each batch after the first, if that changes along the way.
    */
   async *batches(
     batchSize = (): number | undefined => this.#options.batchSize,
@@ -147,7 +147,7 @@ export class RawCursor implements AsyncDisposable {
     if (this.#mayWait) {
       await this.#endWaiting();
     } else if (id !== 0n) {
-      // The server forgets the cursor by itself in the end: a failure here is of no consequence.
+      // The server eventually drops the cursor anyway: a failure here does not matter.
       const kill = { killCursors: this.#collection, cursors: [id] };
       await this.#send(kill, AbortSignal.timeout(endMs)).catch(() => undefined);
     }
@@ -155,12 +155,12 @@ export class RawCursor implements AsyncDisposable {
   }
 
   /**
-   * Ends what was given up while it waited for a cluster time: a server (6.0.5) that reads notices that its client has gone, one
-   * that waits does not, and each new attempt would be one more.
+   * Ends a read that was abandoned while it waited for a cluster time: a server (6.0.5) that reads notices that its client has
+   * gone, one that waits does not, and each new attempt would add one more.
    */
   async #endWaiting(): Promise<void> {
     const { serverSession } = this.#session;
-    // The driver does not use its id again: the command may come late.
+    // Keeps the driver from using its id again: the command may arrive late.
     serverSession.isDirty = true;
     const kill = { killSessions: [serverSession.id] };
     const ending = runOnPrimary(this.#client.db('admin'), kill, AbortSignal.timeout(endMs));
@@ -231,13 +231,13 @@ export class RawCursor implements AsyncDisposable {
       throw new MalformedAnswer('the batch of another cursor than the one that was asked for');
     this.#id = id;
     const batch = new RawBatch(array, cursor.length, postBatchResumeToken);
-    // Where a document does not end where it should, that is told here, where the server is known.
+    // A document that does not end where it should is reported here, where the server is known.
     batch.list.requireWhole();
     return batch;
   }
 }
 
-/** Where a client has been told to find its servers. */
+/** Where a client finds its servers. */
 export function hostsOf({ options: { hosts, srvHost } }: MongoClient): string {
   return srvHost ?? hosts.join();
 }

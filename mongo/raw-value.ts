@@ -13,11 +13,11 @@ export const keepTypes = {
 } as const;
 
 /**
- * A value that goes through the driver as the bytes it came in: no order of fields, no duplicate field, no text that is
- * not UTF-8, no date beyond JavaScript's is lost. In a command it has to stand under its own name.
+ * A value that passes through the driver as its original bytes. It loses no order of fields, no duplicate field, no text that
+ * is not UTF-8, no date beyond JavaScript's. In a command it must be under its own name.
  *
- * The driver's serializer lets an ObjectId write its own bytes. This is one for it, and puts the true type in the place of
- * the one that the serializer has written; raw-value.test.ts guards that, as the driver's version is pinned.
+ * The driver's serializer lets an ObjectId write its own bytes. This class poses as one, and replaces the type that the
+ * serializer has written with the true one; raw-value.test.ts guards that, as the driver's version is pinned.
  */
 export class RawValue extends BSON.BSONValue {
   readonly _bsontype = 'ObjectId';
@@ -33,7 +33,7 @@ export class RawValue extends BSON.BSONValue {
     this.#element = element;
   }
 
-  /** The value's own bytes, shared with where it comes from. */
+  /** The value's own bytes, shared with their origin. */
   get bytes(): Uint8Array {
     return valueBytes(this.#element);
   }
@@ -43,7 +43,7 @@ export class RawValue extends BSON.BSONValue {
     return elementsOf(this.bytes);
   }
 
-  /** The value as the driver gives it, to be looked into: not to be sent on. */
+  /** The value as the driver returns it, to be read, not sent on. */
   decode(): unknown {
     return decodeElement(this.#element);
   }
@@ -67,7 +67,7 @@ export class RawValue extends BSON.BSONValue {
   }
 }
 
-/** One value, decoded with its BSON type kept. @throws MalformedAnswer where it is none. */
+/** One value, decoded with its BSON type kept. @throws MalformedAnswer if it is not a value. */
 export function decodeElement(element: RawElement): unknown {
   const bytes = valueBytes(element);
   const document = Buffer.allocUnsafe(bytes.length + 8);

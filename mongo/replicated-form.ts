@@ -1,15 +1,15 @@
 import { Double, Int32, type Document } from 'mongodb';
 import type { IndexSpec } from './specification.ts';
 
-/** expireAfterSeconds of every TTL index on the destination during a sync: nothing expires there by itself. */
+/** expireAfterSeconds of every TTL index on the destination during a sync, so that nothing expires there. */
 export const maxTtlSeconds = 2_147_483_647;
 
-/** Size in bytes of every capped collection on the destination during a sync: nothing falls out there by itself. */
+/** Size in bytes of every capped collection on the destination during a sync, so that nothing falls out there. */
 export const maxCappedBytes = 1e15;
 
 /**
- * An index as it stands on the destination during a sync: not unique, not hidden, TTL at its largest. Everything else
- * is as on the source. The index on _id, and the one of a clustered collection, are never altered.
+ * An index in its form on the destination during a sync: not unique, not hidden, TTL at its largest. Everything else is as on
+ * the source. The index on _id, and the one of a clustered collection, are never altered.
  */
 export function replicatedIndex(spec: IndexSpec): IndexSpec {
   if (isIdIndex(spec)) return spec;
@@ -19,11 +19,10 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
 }
 
 /**
- * Options of `create` as they stand on the destination during a sync: capped size at its largest, and no TTL (of a
- * clustered collection: the server refuses a time to live that goes back beyond 1970). A clustered collection is not
- * capped: the server makes such ones by convertToCapped only, and refuses to create them (6.0.5). Neither is any
- * temporary: only the server makes such collections, for `$out` and the like, and they are no more once they are
- * renamed.
+ * Options of `create` in their form on the destination during a sync: capped size at its largest, and no TTL (of a clustered
+ * collection: the server refuses a time to live that goes back beyond 1970). A clustered collection is not capped: the server
+ * makes these only by convertToCapped, and refuses to create them (6.0.5). Neither is any temporary: only the server makes such
+ * collections, for `$out` and the like, and a rename makes them permanent.
  */
 export function replicatedOptions(options: Document): Document {
   const {
@@ -39,8 +38,8 @@ export function replicatedOptions(options: Document): Document {
 }
 
 /**
- * True for a collection that the server keeps for one command, as for `$out`, and drops by itself: at the end of the command, which
- * may be a while after its answer where it has failed, or when it is started again.
+ * True for a collection that the server keeps for one command, such as `$out`, and drops on its own: at the end of the command,
+ * which may be a while after its answer if it has failed, or when the server is started again.
  */
 export function isKeptForCommand(options: Document): boolean {
   return isTrue(options['temp']);
@@ -52,7 +51,7 @@ export function isIdIndex({ name, key, clustered }: IndexSpec): boolean {
   return (name === '_id_' || clustered !== undefined) && first?.name === '_id' && more.length === 0;
 }
 
-/** True for a boolean option that is set, whatever number type an old client gave it in. */
+/** True for a boolean option that is set, even if an old client used a number for it. */
 export function isTrue(value: unknown): boolean {
   return (
     value === true ||

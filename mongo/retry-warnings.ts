@@ -1,18 +1,18 @@
 /** Work that fails, though it may succeed later. */
 export interface RetryWarning extends Disposable {
-  /** It has failed once more. */
+  /** Called when it has failed once more. */
   set(reason: string): void;
-  /** It has succeeded; it may fail again. */
+  /** Called when it has succeeded; it may fail again. */
   clear(): void;
 }
 
-/** Shorter ones are no news: an election takes as long. */
+/** Shorter failures are not worth a warning: an election takes as long. */
 const minWarnMs = 3_000;
 
-/** What takes time by itself, though not so long. */
+/** The same limit for work that takes time anyway, though not this long. */
 export const longWorkMs = 10_000;
 
-/** What is being tried again and again at the moment, or waits. */
+/** The work that is being retried at the moment, or waits. */
 export class RetryWarnings {
   readonly #now: () => number;
   readonly #current = new Map<
@@ -26,9 +26,9 @@ export class RetryWarnings {
   }
 
   /**
-   * Follows one piece of work. What is told of it is forgotten when it is disposed of.
+   * Follows one piece of work. Its warning is removed when it is disposed of.
    * @param doing - what it does while it fails.
-   * @param minMs - for how long that is no news.
+   * @param minMs - how long it may fail without a warning.
    */
   watch(work: string, doing = 'trying again', minMs = minWarnMs): RetryWarning {
     const key = Symbol(work);

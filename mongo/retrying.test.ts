@@ -30,7 +30,7 @@ function ground(): Ground {
   return { context: { signal: new AbortController().signal, logger, monitor }, clock, told };
 }
 
-/** Fails as it is told, then succeeds; the clock goes on by a minute each time. */
+/** Fails with each of the errors, then succeeds; the clock advances by a minute each time. */
 function failing(clock: Clock, errors: readonly Error[]): (attempt: number) => Promise<number> {
   return async (attempt) => {
     clock.ms += 60_000;

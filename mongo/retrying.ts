@@ -5,7 +5,7 @@ import { Patience } from './patience.ts';
 import { isTransient } from './server-errors.ts';
 import type { RetryWarnings } from './retry-warnings.ts';
 
-/** What repeating needs. */
+/** What retries need. */
 export interface RetryContext {
   readonly signal: AbortSignal;
   readonly logger: Logger;
@@ -16,12 +16,12 @@ export interface RetryContext {
 }
 
 /**
- * Runs work that may be repeated until it succeeds or fails with an error that does not pass. A cluster without a
- * primary is waited for as long as it takes: what ends a sync then is the oplog, not this loop. Errors of which a server does
- * not say whether they pass are followed by attempts for a limited time (Patience).
- * @param work - what it is, for the log, the warnings and the metrics.
- * @param run - is given how often it has failed.
- * @param isPassing - which errors are followed by another attempt, however many there were.
+ * Runs work that may be repeated until it succeeds or fails with a permanent error. It waits for a cluster without a primary as
+ * long as it takes: the oplog ends a sync then, not this loop. After errors that may or may not be temporary, it retries for a
+ * limited time (Patience).
+ * @param work - its name, for the log, the warnings and the metrics.
+ * @param run - gets the number of failures so far.
+ * @param isPassing - which errors to retry after, however many there were.
  */
 export async function retrying<T>(
   { signal, logger, monitor }: RetryContext,

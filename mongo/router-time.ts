@@ -3,18 +3,18 @@ import type { ClusterClient } from './cluster-client.ts';
 import { runCommand } from './run-command.ts';
 import { isRouter } from './topology.ts';
 
-/** True where a client is connected to a sharded cluster: to its routers. */
+/** True if a client is connected to a sharded cluster, that is, to its routers. */
 export async function isSharded(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   return isRouter(hello);
 }
 
 /**
- * A cluster time that no write to a sharded cluster is later than that was acknowledged before the call, on whatever shard
- * and through whatever router. It may be later than the latest write of any shard: all come to it by the no-ops that servers
- * write when they have nothing else to do (every 10 s). Needs no right but to be logged in.
+ * A cluster time at or after every write to a sharded cluster that was acknowledged before the call, on any shard and through
+ * any router. It may be later than the latest write of any shard: all reach it by the no-ops that idle servers write (every 10
+ * s). Needs no privilege beyond being logged in.
  *
- * A router takes note of the cluster time in whatever a shard answers, and to list databases it asks all shards.
+ * A router notes the cluster time in every answer of a shard, and to list databases it asks all shards.
  */
 export async function timeOfAllShards(
   cluster: ClusterClient,

@@ -8,23 +8,23 @@ import { checkedWhenSent, checkOf } from './write-guard.ts';
 /** How long a short command may take. */
 export const commandDeadlineMs = 15_000;
 
-/** The server gives a command up so much earlier than we do: its answer still comes, and the connection stays. */
+/** The server abandons a command this much earlier than we do: its answer still arrives, and the connection stays. */
 const answerMs = 1_000;
 
-/** What a command is given up by. */
+/** When to abandon a command. */
 export interface Deadline {
   readonly signal: AbortSignal;
   /**
-   * Default: that of a short command. `none` for what takes as long as there are documents or others hold it up: it is
-   * given up when the server does not work on it any more, and has not answered (GuardedConnection).
+   * Default: that of a short command. `none` for a command whose time depends on the number of documents, or on others: it is
+   * abandoned if the server no longer works on it, and has not answered (GuardedConnection).
    */
   readonly deadlineMs?: number | 'none';
 }
 
 /**
- * A command that the server gives up as well, before we do. It does not notice that a client has gone while it waits for a
- * majority, or for a cluster time: without a limit, what is given up here and sent again would pile up there. `maxTimeMS`
- * ends both waits (6.0.5), whatever the command.
+ * A command that the server abandons, too, before we do. While it waits for a majority, or for a cluster time, it does not
+ * notice that a client has gone: without a limit, commands that are abandoned here and sent again would pile up there.
+ * `maxTimeMS` ends both waits (6.0.5), for any command.
  */
 export function limited(command: Document, deadlineMs: number): Document {
   const copy = { ...command, maxTimeMS: Math.max(1, deadlineMs - answerMs) };
@@ -32,7 +32,7 @@ export function limited(command: Document, deadlineMs: number): Document {
   return check ? checkedWhenSent(copy, check) : copy;
 }
 
-/** What a {@link limited} command failed with, under its name where that was its limit, or the connection. */
+/** The named error of a {@link limited} command that failed because of its limit, or the connection. */
 export function limitError(error: unknown): SyncError | undefined {
   if (codeOf(error) !== serverCode.maxTimeMsExpired) return connectionError(error);
   const description = `the server has not completed a command in time: ${messageOf(error)}`;
@@ -40,10 +40,10 @@ export function limitError(error: unknown): SyncError | undefined {
 }
 
 /**
- * Runs a command against a cluster, with a deadline. What is read of the answer, and is not there, throws a MalformedAnswer that
- * names the server.
- * @throws SyncError ClusterUnreachable or AuthenticationFailed where the cluster cannot be used at all; errors of the
- * command itself as the driver throws them.
+ * Runs a command against a cluster, with a deadline. Reading a missing field of the answer throws a MalformedAnswer that names
+ * the server.
+ * @throws SyncError ClusterUnreachable or AuthenticationFailed if the cluster cannot be used at all; errors of the command
+ * itself as the driver throws them.
  */
 export async function runCommand(
   db: Db,

@@ -4,19 +4,19 @@ import type { Namespace } from './namespace.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawCursor } from './raw-cursor.ts';
 
-/** Which documents a sample has, and what of them. */
+/** The size of a sample, and its form. */
 export interface Sampling {
-  /** How many there are; fewer where the collection has fewer. */
+  /** How many documents; fewer if the collection has fewer. */
   readonly size: number;
-  /** Stages of a pipeline that make of each document what is needed; its `_id` is what the sample is sorted by. */
+  /** Pipeline stages that reduce each document to what is needed; the sample is sorted by the resulting `_id`. */
   readonly stages: readonly Document[];
-  /** By which the server sorts; by default that of the collection. */
+  /** The collation of the sort; by default that of the collection. */
   readonly collation?: Document;
 }
 
 /**
- * A random sample of a collection, sorted by the server: its order goes across types. Each document shares the memory of its
- * batch: what is kept of one is to be a copy.
+ * A random sample of a collection, sorted by the server, as its order spans types. Each document shares the memory of its
+ * batch: copy what you keep.
  */
 export async function* sortedSample(
   cluster: ClusterClient,

@@ -14,7 +14,7 @@ import {
 
 const error = (code: number): MongoServerError => new MongoServerError({ message: 'x', code });
 
-/** Numbers below the highest that no version from 6.0 on has a name for. */
+/** Numbers below the highest for which no version from 6.0 on has a name. */
 const unused = [
   44, 99, 131, 196, 304, 305, 320, 353, 368, 394, 397, 399, 437, 438, 439, 441,
 ] as const;
@@ -70,7 +70,7 @@ describe('the table of the error codes of servers', () => {
   });
 
   it('takes what the server calls retryable for passing alone, whatever its code', () => {
-    // Of each class: an index that cannot be, keys that an index cannot have, a refusal, an unclear answer.
+    // One of each class: an impossible index, keys that an index cannot have, a refusal, an unclear answer.
     for (const code of [67, 171, 72, 1]) {
       const errorLabels = ['RetryableWriteError'];
       const one = new MongoServerError({ message: 'x', code, errorLabels });

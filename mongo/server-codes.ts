@@ -1,23 +1,23 @@
 /**
- * What an error of a server is, and so what is done about it.
+ * The class of a server's error, which decides how it is handled.
  *
- * - `transient`: it passes, or the same work can be begun again: tried again for as long as it takes, with a warning.
- * - `unclear`: the server does not say what happened, or it is no answer to anything that is sent: tried again for a limited
+ * - `transient`: it passes, or the same work can be started again: retried for as long as it takes, with a warning.
+ * - `unclear`: the server does not say what happened, or it is not an answer to anything that is sent: retried for a limited
  *   time, with a warning. So is every code that the table does not have.
- * - `ours`: what was sent is refused, and will be again. The code that sent it knows what follows; where it does not, that is a
- *   fault of this program.
- * - `theirs`: a person must act, on the server or on its users. It is not tried again.
+ * - `ours`: what was sent is refused, and will be again. The code that sent it handles it; if it does not, that is a fault of
+ *   this program.
+ * - `theirs`: a person must act, on the server or on its users. It is not retried.
  */
 export type CodeClass = 'transient' | 'unclear' | 'ours' | 'theirs';
 
 /** Codes that mean the same to this program. */
 export interface CodeGroup {
   readonly class: CodeClass;
-  /** What they mean, and what is done about them: a part of the documentation, and of the errors that a person sees. */
+  /** What they mean, and how they are handled: part of the documentation, and of the errors shown to people. */
   readonly meaning: string;
   /**
-   * `keys`: an index cannot have the keys of a document, and so refuses it, or cannot be built over it. `index`: answered to
-   * the creation of an index, it says that this index cannot be. Nothing else is a refusal of an index.
+   * `keys`: an index cannot have the keys of a document, and so refuses it, or cannot be built over it. `index`: in the answer
+   * to the creation of an index, it says that this index is impossible. Nothing else is a refusal of an index.
    */
   readonly refuses?: 'keys' | 'index';
   /** Names by code. */
@@ -33,8 +33,8 @@ export interface ServerCode {
 
 /**
  * Every error code that servers have a name for, and those without a name that this program has to know. Sources:
- * src/mongo/base/error_codes.yml of the server (6.0, and the branch after 8.2), and the keys of indexes in src/mongo/db/index, db/geo and db/fts;
- * a test asks a server for all names that it knows.
+ * src/mongo/base/error_codes.yml of the server (6.0, and the branch after 8.2), and the keys of indexes in src/mongo/db/index,
+ * db/geo and db/fts; a test asks a server for all names that it knows.
  */
 export const codeGroups: readonly CodeGroup[] = [
   {
@@ -322,7 +322,7 @@ export function serverCodes(): readonly ServerCode[] {
   return [...byCode.values()].sort((left, right) => left.code - right.code);
 }
 
-/** What the table says of a code; undefined where it does not have it. */
+/** The table's entry for a code; undefined if there is none. */
 export function serverCodeOf(code: number): ServerCode | undefined {
   return byCode.get(code);
 }

@@ -9,24 +9,24 @@ import { codeOf, connectionError, isCursorLost, isTransient } from './server-err
 const serverError = (code: unknown): MongoServerError =>
   new MongoServerError({ message: 'x', code });
 
-/** As the driver throws it, which does not export its class. */
+/** An error as the driver throws it; its class is not exported. */
 function waitQueueTimeout(): MongoDriverError {
   return Object.defineProperty(new MongoDriverError('x'), 'name', {
     value: 'MongoWaitQueueTimeoutError',
   });
 }
 
-/** As node:dns gives it, which the driver passes on as it is. */
+/** An error as node:dns throws it; the driver passes it on unchanged. */
 function lookupError(syscall: string): Error {
   return Object.assign(new Error(`${syscall} ENOTFOUND db`), { code: 'ENOTFOUND', syscall });
 }
 
-/** As node:fs gives it, which the driver passes on as it is. */
+/** An error as node:fs throws it; the driver passes it on unchanged. */
 function fileError(code: string, syscall: string): Error {
   return Object.assign(new Error(`${code}: ${syscall}`), { code, syscall });
 }
 
-/** What a server sends on that closes its side: by node:net itself, so that no call is named. */
+/** A write after the other side has closed: reported by node:net itself, so no system call is named. */
 async function writeAfterEnd(): Promise<unknown> {
   const server = createServer((socket) => socket.end()).listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -14,7 +14,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 import { serverCodeOf, type CodeClass, type CodeGroup } from './server-codes.ts';
 
-/** Codes of the server that are used by name: the table of codes has them all. */
+/** Server codes that are used by name: the table of codes has all codes. */
 export const serverCode = {
   graphContainsCycle: 5,
   unauthorized: 13,
@@ -47,7 +47,7 @@ export const serverCode = {
   databaseDiffersInCase: 13297,
 } as const;
 
-/** The server's code of an error, where it has one; also of an answer whose numbers keep their BSON types. */
+/** The server's code of an error, if it has one; also for an answer whose numbers keep their BSON types. */
 export function codeOf(error: unknown): number | undefined {
   if (!(error instanceof MongoServerError)) return undefined;
   const code: unknown = error.code;
@@ -55,9 +55,8 @@ export function codeOf(error: unknown): number | undefined {
 }
 
 /**
- * True for errors that go away without anybody doing anything, so that the same command may be tried again. A refused
- * login is one of them for work that has been under way: a member that has just been started knows no users for a moment
- * (seen on 6.0.5).
+ * True for errors that pass without action, so that the same command may be retried. A refused login is one of them for work
+ * that has been under way: a member that has just started knows no users for a moment (seen on 6.0.5).
  */
 export function isTransient(error: unknown): boolean {
   if (error instanceof SyncError)
@@ -73,7 +72,7 @@ export function isTransient(error: unknown): boolean {
   return classOf(error) === 'transient';
 }
 
-/** What an error of a server is, by the table of codes; undefined for any other error. */
+/** The class of a server's error, by the table of codes; undefined for any other error. */
 function classOf(error: unknown): CodeClass | undefined {
   if (!(error instanceof MongoServerError)) return undefined;
   return groupOf(error)?.class ?? 'unclear';
@@ -84,34 +83,34 @@ function groupOf(error: unknown): CodeGroup | undefined {
   return code === undefined ? undefined : serverCodeOf(code)?.group;
 }
 
-/** True for an error of a server that says nothing of whether it passes: tried again for a limited time (see Patience). */
+/** True for a server's error that may or may not be temporary: retried for a limited time (see Patience). */
 export function isUnclear(error: unknown): boolean {
   return classOf(error) === 'unclear' && !isTransient(error);
 }
 
-/** True where a server refuses what was sent, and will again. */
+/** True if a server refuses what was sent, and will again. */
 export function isRefused(error: unknown): boolean {
   return classOf(error) === 'ours' && !isTransient(error);
 }
 
-/** What a person has to do about an error of a server; undefined where nobody has to act. */
+/** What a person has to do about a server's error; undefined if nobody has to act. */
 export function neededAction(error: unknown): string | undefined {
   return classOf(error) === 'theirs' ? groupOf(error)?.meaning : undefined;
 }
 
-/** True where a document is refused because an index cannot have its keys. */
+/** True if a document is refused because an index cannot have its keys. */
 export function isRefusedByIndex(error: unknown): boolean {
   return groupOf(error)?.refuses === 'keys';
 }
 
-/** True where an index cannot be, as the answer to its creation says: not so, or not over these documents. */
+/** True if the answer to the creation of an index says that it is impossible: in this form, or over these documents. */
 export function isIndexRefused(error: unknown): boolean {
   return groupOf(error)?.refuses !== undefined && !isTransient(error);
 }
 
 /**
- * True where a server refused to read after a cluster time that it had not heard of yet: another router has told it. Servers
- * tell each other with whatever they say, so that it passes.
+ * True if a server refused to read after a cluster time that it had not heard of yet, from another router. Servers pass the
+ * time on with every message, so the error is temporary.
  */
 export function isTimeNotHeardOf(error: unknown): boolean {
   if (codeOf(error) !== serverCode.invalidOptions) return false;
@@ -120,12 +119,12 @@ export function isTimeNotHeardOf(error: unknown): boolean {
   return start >= 0 && message.includes(' greater than the current clusterTime', start);
 }
 
-/** True where a collection at one time was to be read, which a capped one cannot be (6.0.5). */
+/** True for a read of a capped collection at one time, which is impossible (6.0.5). */
 export function isCappedSnapshot(error: unknown): boolean {
   return codeOf(error) === serverCode.snapshotUnavailable && messageOf(error).includes('capped');
 }
 
-/** The name of an error for metrics: one of a set that is bounded. */
+/** The name of an error for metrics: one of a bounded set. */
 export function errorNameOf(error: unknown): string {
   if (error instanceof SyncError) return error.name;
   const connection = connectionError(error);
@@ -138,25 +137,25 @@ export function errorNameOf(error: unknown): string {
 
 const networkCalls = new Set([
   ...['read', 'write', 'connect', 'shutdown', 'getaddrinfo'],
-  // Where a name of mongodb+srv is looked up.
+  // From looking up a name of mongodb+srv.
   ...['querySrv', 'queryTxt'],
 ]);
 const closedSocketCodes = new Set([
   'ERR_STREAM_DESTROYED',
   'ERR_STREAM_PREMATURE_CLOSE',
-  // Written to after the other side has ended: node:net says so by itself.
+  // A write after the other side has ended: node:net reports it itself.
   'EPIPE',
 ]);
 
 /**
- * True where a connection could not be had, or broke, or did not answer by a deadline. The driver (7.8) throws the
- * socket's own error when it breaks while a long command is being sent, and wraps any error in one of its bulk writes,
- * which then has no code of a server.
+ * True if a connection could not be made, or broke, or did not answer by a deadline. The driver (7.8) throws the socket's own
+ * error when it breaks while a long command is being sent, and wraps any error in one of its bulk writes, which then has no
+ * server code.
  */
 function isConnectionFailure(error: unknown): boolean {
   if (error instanceof MongoNetworkError || error instanceof MongoServerSelectionError) return true;
   if (error instanceof MongoOperationTimeoutError) return true;
-  // Not exported by the driver, which gives it for a deadline of ours too, where that ends in its queue for connections.
+  // Not exported by the driver, which also throws it for our own deadline if that ends in its queue for connections.
   if (error instanceof MongoDriverError && error.name === 'MongoWaitQueueTimeoutError') return true;
   if (error instanceof DOMException) return error.name === 'TimeoutError';
   if (error instanceof MongoBulkWriteError)
@@ -170,19 +169,19 @@ function isConnectionFailure(error: unknown): boolean {
 const fileCalls = new Set(['open', 'read']);
 const fileCodes = new Set(['ENOENT', 'EACCES', 'EISDIR', 'ENOTDIR']);
 
-/** True where the driver (7.8) could not read a file that a connection string names: it does when it connects. */
+/** True if the driver (7.8) could not read a file that a connection string names: it does so when it connects. */
 function isFileFailure(error: Error): boolean {
   const { code, syscall } = error as NodeJS.ErrnoException;
   return fileCalls.has(syscall ?? '') && fileCodes.has(code ?? '');
 }
 
-/** True where the other side has closed a connection on which an answer was awaited, also where the error has been named. */
+/** True if the other side has closed a connection that waited for an answer, also if the error has been named. */
 export function isConnectionClosed(error: unknown): boolean {
   if (error instanceof SyncError) return isConnectionClosed(error.cause);
   return error instanceof MongoNetworkError && !(error instanceof MongoNetworkTimeoutError);
 }
 
-/** True where a cursor is gone, though the same read can be started again. */
+/** True if a cursor is gone, but the same read can be started again. */
 export function isCursorLost(error: unknown): boolean {
   const code = codeOf(error);
   return (
@@ -192,23 +191,23 @@ export function isCursorLost(error: unknown): boolean {
   );
 }
 
-/** Also where the driver (7.8) finds that an answer is not as it must be. */
+/** Also if the driver (7.8) finds that an answer is malformed. */
 function isMalformedAnswer(error: unknown): boolean {
   return error instanceof MalformedAnswer || error instanceof MongoUnexpectedServerResponseError;
 }
 
-/** Why a server is not chosen, where that is more than that it cannot be reached. */
+/** Why a server is not chosen, if there is a more specific reason than that it is unreachable. */
 function errorOfServer(error: Error, cause: Error): SyncError | undefined {
   if (codeOf(error) === serverCode.authenticationFailed)
     return new SyncError('AuthenticationFailed', error.message, { cause });
-  // A pool that is closed says why by its cause.
+  // A closed pool has the reason as its cause.
   const malformed = [error, error.cause].find(isMalformedAnswer);
   return malformed === undefined
     ? undefined
     : new SyncError('ServerAnswerMalformed', messageOf(malformed), { cause });
 }
 
-/** An error of the connection itself under its name, undefined for any other. */
+/** A connection error under its name; undefined for any other. */
 export function connectionError(error: unknown): SyncError | undefined {
   if (error instanceof SyncError) return undefined;
   if (!(error instanceof Error)) return undefined;

@@ -1,16 +1,16 @@
 import { Binary, type Document } from 'mongodb';
 import { SyncError } from '../service/errors.ts';
 
-/** Servers have 10,000 and 15,000 unless they are told otherwise; RFC 7677 asks for the fewest, and the most take a second. */
+/** Servers have 10,000 and 15,000 by default; RFC 7677 requires the fewest, and the most take a second. */
 const iterationRange = { fewest: 4_096, most: 1_000_000 };
 
-/** The longest that a server says in a login. */
+/** The longest text that a server sends in a login. */
 const maxPayloadBytes = 16 * 1024;
 
 /**
- * Looks at what a server answers to the first message of a login by SCRAM, before the driver (7.8) computes as long as it says:
- * nothing ends that, not even the end of the process.
- * @throws SyncError AuthenticationFailed for what is no such answer, or asks for more work than any login takes.
+ * Checks a server's answer to the first message of a SCRAM login, before the driver (7.8) computes for as long as it says:
+ * nothing interrupts that, not even the end of the process.
+ * @throws SyncError AuthenticationFailed if it is not such an answer, or asks for more work than any login takes.
  */
 export function checkLogin(command: Document, answer: Document): void {
   const { mechanism } = command['saslStart']

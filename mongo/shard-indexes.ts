@@ -11,10 +11,9 @@ export type ShardIndexes = ReadonlyMap<string, readonly IndexSpec[]>;
 
 /**
  * The finished indexes of a sharded collection on each shard that has a part of it. A router lists those of one shard as the
- * collection's, also where another one lacks some of them or has others. The role `clusterMonitor` is enough to read them.
- * @param listed - those of the router. The index of a clustered collection, which is the collection itself, is among these
- * alone.
- * @throws SyncError ServerRefused where their list does not end.
+ * collection's, even if another shard lacks some of them or has others. The role `clusterMonitor` is enough to read them.
+ * @param listed - those of the router. Only these include the index of a clustered collection, which is the collection itself.
+ * @throws SyncError ServerRefused if their list does not end.
  */
 export async function readShardIndexes(
   cluster: ClusterClient,
@@ -54,9 +53,9 @@ function rowOf(
 }
 
 /**
- * The indexes that some shards have and others do not, or not alike, by their names, with where that is so. Each shard builds
- * an index by itself, and one whose documents refuse it leaves it standing on the others. No such index is taken for one
- * of the collection.
+ * The indexes that some shards have and others lack, or have differently: by name, with where that is so. Each shard builds an
+ * index on its own, and if the documents of one refuse it, it remains on the others. No such index counts as one of the
+ * collection.
  */
 export function unevenIndexes(indexes: ShardIndexes): ReadonlyMap<string, string> {
   const shards = [...indexes.keys()].sort();
@@ -73,7 +72,7 @@ export function unevenIndexes(indexes: ShardIndexes): ReadonlyMap<string, string
   return uneven;
 }
 
-/** What says nothing of how an index is built: old servers add some of it, `collMod` changes the rest. */
+/** Fields that do not affect how an index is built: old servers add some of them, `collMod` changes the rest. */
 const passingFields = new Set([
   ...['ns', 'background'],
   ...['hidden', 'expireAfterSeconds', 'prepareUnique', 'unique'],

@@ -21,22 +21,22 @@ export function shardKeyFrom(document: object): ShardKey {
   });
 }
 
-/** A shard key as commands take it. */
+/** A shard key in the form of commands. */
 export function shardKeyDocument(key: ShardKey): Document {
   return Object.fromEntries(key.map(({ field, kind }) => [field, kind]));
 }
 
 /**
- * True where the `_id` of a document decides on which shard it is, as without a shard key: a second document of the same
- * `_id` is refused. With any other shard key each shard refuses only what it has itself.
+ * True if the `_id` of a document determines its shard, as it does without a shard key: a second document with the same `_id`
+ * is refused. With any other shard key each shard refuses only duplicates of its own documents.
  */
 export function isPlacedById(key: ShardKey | null): boolean {
   return key === null || (key.length === 1 && key[0]?.field === '_id');
 }
 
 /**
- * True for an index that the server takes for a shard key: it begins with the key's fields, has every document, and
- * compares texts as bytes. One on the key alone may be multikey, which the server finds out when it is used.
+ * True for an index that the server accepts for a shard key: it begins with the key's fields, has every document, and compares
+ * texts as bytes. One on the key alone may be multikey, which the server finds out when it is used.
  */
 export function supportsShardKey(spec: IndexSpec, key: ShardKey): boolean {
   return beginsWith(spec, key, ({ kind }, value) => value === kind) && isComplete(spec);

@@ -19,9 +19,9 @@ export interface IndexSpec extends Document {
 }
 
 /**
- * Reads options of a collection or an index. The fields right at the top are decoded, with their BSON types; documents and
- * arrays in them (keys, validators, pipelines, ...) stay bytes, so that another server gets them exactly as they were, and
- * so do strings that are not UTF-8.
+ * Reads options of a collection or an index. Top-level fields are decoded, with their BSON types; documents and arrays in them
+ * (keys, validators, pipelines, ...) stay bytes, so that another server gets them exactly as they were, and so do strings that
+ * are not UTF-8.
  */
 export function decodeSpec(bytes: RawDocument): Document {
   const spec: Document = {};
@@ -33,7 +33,7 @@ export function decodeSpec(bytes: RawDocument): Document {
   return spec;
 }
 
-/** A copy: the bytes around it, a whole answer of the server, are not kept with it. */
+/** A copy, so as not to keep the server's whole answer in memory. */
 function ownValue(element: RawElement): RawValue {
   const bytes = Uint8Array.from(valueBytes(element));
   return new RawValue(element.name, { ...element, bytes, offset: 0, length: bytes.length });
@@ -42,7 +42,7 @@ function ownValue(element: RawElement): RawValue {
 /**
  * Reads the specification of an index.
  * @param namespace - of its collection, for the error.
- * @throws SyncError NameNotSupported for a name that is not UTF-8. MalformedAnswer where it has no name, or no key.
+ * @throws SyncError NameNotSupported for a name that is not UTF-8. MalformedAnswer if it has no name, or no key.
  */
 export function decodeIndexSpec(bytes: RawDocument, namespace?: Namespace): IndexSpec {
   const spec = decodeSpec(bytes);
@@ -57,7 +57,7 @@ export function decodeIndexSpec(bytes: RawDocument, namespace?: Namespace): Inde
   return { ...spec, name, key };
 }
 
-/** The error for names that are not UTF-8. @param what - has them. */
+/** The error for names that are not UTF-8. @param what - what has such a name. */
 export function oddNameError(what: string): SyncError {
   return new SyncError('NameNotSupported', `not UTF-8 is the name of ${what}`);
 }
@@ -67,7 +67,7 @@ export function encodeSpec(spec: Document): RawDocument {
   return BSON.serialize(spec, { ignoreUndefined: true });
 }
 
-/** True where two options are the same: in whichever order they stand, and whichever types their numbers have. */
+/** True if two options are the same, in any order and with any number types. */
 export function isSameOptions(left: Document, right: Document): boolean {
   const names = Object.keys(left);
   if (names.length !== Object.keys(right).length) return false;
@@ -78,7 +78,7 @@ export function isSameOptions(left: Document, right: Document): boolean {
   });
 }
 
-/** True where two specifications are the same byte for byte. */
+/** True if two specifications are the same byte for byte. */
 export function isSameSpec(left: Document, right: Document): boolean {
   return Buffer.compare(encodeSpec(left), encodeSpec(right)) === 0;
 }

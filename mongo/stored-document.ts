@@ -3,13 +3,13 @@ import { SyncError } from '../service/errors.ts';
 import { CheckedValue } from './checked-value.ts';
 import type { Namespace } from './namespace.ts';
 
-/** The collection that a document was read from, to be named in an error. */
+/** The collection that a document was read from, for errors. */
 export type StoredIn = Pick<Collection, 'dbName' | 'collectionName'>;
 
 /**
- * A document of the state that a program has stored, as it is read again: somebody may have edited it, or another version may have
- * written it.
- * @throws SyncError StoredStateInvalid, by each of its readers, where a field is missing or is something else: it names the document.
+ * A document of a program's stored state, read again: somebody may have edited it, or another version may have written it.
+ * @throws SyncError StoredStateInvalid, from each of its readers, if a field is missing or has another type: it names the
+ * document.
  */
 export function storedDocument(
   { dbName, collectionName }: StoredIn,
@@ -25,7 +25,7 @@ export function storedDocument(
   });
 }
 
-/** A namespace that is written as `db` and `coll`. */
+/** A namespace that is stored as `db` and `coll`. */
 export function namespaceIn(value: CheckedValue): Namespace {
   return { db: value.field('db').text(), coll: value.field('coll').text() };
 }

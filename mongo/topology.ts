@@ -8,37 +8,37 @@ import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
 
-/** What kind of deployment a connection string leads to. */
+/** The kind and identity of the deployment that a connection string leads to. */
 export interface Topology {
   readonly kind: 'replicaSet' | 'sharded';
   /** Name of the replica set; empty for a sharded cluster. */
   readonly setName: string;
   /** `host:port` of the primary, or of the router. */
   readonly host: string;
-  /** Version of the server, as `6.0.5`. */
+  /** Version of the server, such as `6.0.5`. */
   readonly version: string;
-  /** The ids of its shards, sorted. A replica set is one shard, called as the set. */
+  /** The ids of its shards, sorted. A replica set is one shard, named like the set. */
   readonly shards: readonly string[];
   /** Identifies the deployment whatever the connection string looks like. */
   readonly clusterId: string;
 }
 
-/** What it takes to ask a cluster. */
+/** What asking a cluster needs. */
 type Asked = Pick<ClusterClient, 'admin' | 'decoded'>;
 
-/** Who asks, over connections of its own. */
+/** The asking process, over connections of its own. */
 export interface Asker {
-  /** How the servers know who asks. */
+  /** The name under which the servers know it. */
   readonly appName: string;
   /** The connection string may name no files, services and proxies: it is used in a pod. */
   readonly refusesFiles: boolean;
 }
 
-/** How long servers that are not there are looked for. */
+/** How long to look for servers that are not there. */
 const serverSelectionTimeoutMS = 5_000;
 
 /**
- * Asks a cluster what it is.
+ * Asks a cluster for its topology.
  * @throws SyncError TopologyNotSupported for a standalone server.
  */
 export async function readTopology(cluster: Asked, signal: AbortSignal): Promise<Topology> {
@@ -81,9 +81,9 @@ export async function readTopology(cluster: Asked, signal: AbortSignal): Promise
 }
 
 /**
- * What identifies a deployment, as {@link Topology.clusterId}, also for a user who may not ask for that: by the UUID of a collection
- * then, which is another one for each deployment, and the same on all members of it.
- * @throws errors of the servers, where the user may not list the collections of admin either.
+ * The identity of a deployment, like {@link Topology.clusterId}, also for a user who may not read that: then it is the UUID of
+ * a collection, which differs for each deployment, and is the same on all members of it.
+ * @throws errors of the servers, if the user may not list the collections of admin either.
  */
 export async function readDeploymentId(cluster: Asked, signal: AbortSignal): Promise<string> {
   try {
@@ -94,12 +94,12 @@ export async function readDeploymentId(cluster: Asked, signal: AbortSignal): Pro
   }
 }
 
-/** True for what a router answers to `hello`. */
+/** True for a router's answer to `hello`. */
 export function isRouter(hello: CheckedValue): boolean {
   return hello.optional('msg')?.text() === 'isdbgrid';
 }
 
-/** The shards in an answer to listShards. @throws MalformedAnswer where there is none: a sharded cluster has one. */
+/** The shards in an answer to listShards. @throws MalformedAnswer if there are none: a sharded cluster has one. */
 export function shardsIn(answer: CheckedValue): readonly CheckedValue[] {
   const shards = answer.field('shards');
   const list = shards.list();
@@ -108,10 +108,10 @@ export function shardsIn(answer: CheckedValue): readonly CheckedValue[] {
 }
 
 /**
- * Asks the cluster that a connection string leads to what it is, over connections that are closed again.
- * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not taken, or names a
- * file that cannot be read; ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges,
- * TopologyNotSupported; InternalError for whatever else the servers answer. None has the connection string in it.
+ * Asks the cluster that a connection string leads to for its topology, over temporary connections.
+ * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not accepted, or names
+ * a file that cannot be read; ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges,
+ * TopologyNotSupported; InternalError for any other answer of the servers. None contains the connection string.
  */
 export async function askTopology(
   uri: string,

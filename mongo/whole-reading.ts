@@ -4,17 +4,17 @@ import { SyncError } from '../service/errors.ts';
 /** More than any server lists in a database: a million collections, or 100,000 of which each has its own validator. */
 const maxMebibytes = 256;
 
-/** Counts the bytes of something that is read whole: a hostile server may send it without end. */
+/** Counts the bytes of something that is read completely: a hostile server may send it without end. */
 export class WholeReading {
   readonly #what: string;
   #bytes = 0;
 
-  /** @param what - is read, as `config.chunks`. */
+  /** @param what - what is read, such as `config.chunks`. */
   constructor(what: string) {
     this.#what = what;
   }
 
-  /** @throws SyncError ServerRefused where this is more than is read whole. */
+  /** @throws SyncError ServerRefused if it exceeds the limit for such reads. */
   add(bytes: number): void {
     this.#bytes += bytes;
     if (this.#bytes <= maxMebibytes * 1024 * 1024) return;
@@ -26,8 +26,8 @@ export class WholeReading {
 }
 
 /**
- * The documents of a cursor, one by one, where something of each is kept.
- * @throws SyncError ServerRefused where they do not end.
+ * The documents of a cursor, one by one, for a caller that keeps something of each.
+ * @throws SyncError ServerRefused if they do not end.
  */
 export async function* boundedDocuments<T extends Document>(
   cursor: AbstractCursor<T>,
@@ -39,7 +39,7 @@ export async function* boundedDocuments<T extends Document>(
   }
 }
 
-/** All documents of a cursor. @throws SyncError ServerRefused where they do not end. */
+/** All documents of a cursor. @throws SyncError ServerRefused if they do not end. */
 export async function readWhole<T extends Document>(cursor: AbstractCursor<T>): Promise<T[]> {
   const documents: T[] = [];
   for await (const document of boundedDocuments(cursor)) documents.push(document);

@@ -1,20 +1,20 @@
 import { MongoServerError, type ErrorDescription } from 'mongodb';
 import type { CheckedValue } from './checked-value.ts';
 
-/** What a server says of one statement of a write that it has refused. */
+/** A server's error for one refused statement of a write. */
 export interface WriteError {
   /** The place of the statement in the command. */
   readonly index: number;
   readonly code: number;
-  /** Of the index that has refused a document, where that is told. */
+  /** Of the index that has refused a document, if the server reports it. */
   readonly keyPattern: Readonly<Record<string, unknown>> | undefined;
-  /** The same as an error of the server. */
+  /** The same as a server error. */
   readonly toError: () => MongoServerError;
 }
 
-/** What a server answers to an insert, update or delete. */
+/** A server's answer to an insert, update or delete. */
 export interface WriteAnswer {
-  /** How many documents were inserted, met or deleted. */
+  /** How many documents were inserted, matched or deleted. */
   readonly n: number;
   readonly writeErrors: readonly WriteError[];
   /** The places of the statements that have inserted a document. */
@@ -23,8 +23,7 @@ export interface WriteAnswer {
 }
 
 /**
- * Reads what a server answers to a write: once for each answer. That its numbers and places add up is looked at before
- * (answer-form.ts).
+ * Reads a server's answer to a write: once for each answer. Its numbers and places were checked before (answer-form.ts).
  * @throws MalformedAnswer
  */
 export function writeAnswer(answer: CheckedValue): WriteAnswer {
@@ -47,7 +46,7 @@ function writeError(error: CheckedValue): WriteError {
   };
 }
 
-/** The whole of it: a server says more of some errors than is read here. */
+/** The whole error: a server reports more about some errors than is read here. */
 function descriptionOf(error: CheckedValue): ErrorDescription {
   return { ...error.document() };
 }

@@ -13,9 +13,9 @@ const refused = new Error('the right is lost');
 describe('WriteGuard', () => {
   let pair: SocketPair;
   let guard: WriteGuard;
-  /** When the connection was there, as it told when it asked; one for each time it did. */
+  /** The time of the connection in each question to the right. */
   let asked: number[];
-  /** What it was told of. */
+  /** The commands that the right was asked about. */
   let commands: string[];
   let isMine: boolean;
   let chunks: Buffer[];
@@ -67,7 +67,7 @@ describe('WriteGuard', () => {
     return connection.run.bind(connection);
   }
 
-  /** What is sent of a command that is never answered. */
+  /** How much is sent of a command that is never answered. */
   async function isSent(db: string, command: Document): Promise<boolean> {
     pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
     const sending = open()(db, command);
@@ -165,7 +165,7 @@ describe('WriteGuard', () => {
     const value = new RawValue('documents', element);
     const sending = open()('shop', { insert: 'items', documents: value });
     const isRefused = assert.rejects(sending, refused);
-    // Some of it has come; the rest waits for whoever reads it.
+    // Some of it has arrived; the rest waits to be read.
     pair.peer.on('error', () => undefined);
     pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
     await once(pair.peer, 'data');

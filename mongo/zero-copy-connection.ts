@@ -26,28 +26,27 @@ import type { RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 import { checkLogin } from './server-login.ts';
 
-/** From this size on, a value is worth being sent from where it lies. */
+/** From this size on, it pays to send a value without copying it. */
 const largeBytes = 64 * 1024;
 
-/** A command has one answer, and no other is sent before it is there. */
+/** A command has one answer, and no other is sent before it has arrived. */
 const maxUnreadAnswers = 8;
 
 /**
- * A connection that copies less. It sends a large raw value of a command from where it lies; the driver's own copies it four
- * times: into the serialized command, out of that, and into the message. It reads answers into the memory that they are
- * kept in.
+ * A connection that copies less. It sends a large raw value of a command from its original memory; the driver copies it four
+ * times: into the serialized command, out of that, and into the message. It reads answers into the memory that keeps them.
  *
- * What a server sends has limits, which the driver (7.8) does not set: how long a message is, also when it is unpacked; how many
- * there are that nobody has asked for; and how much work a login is. What is no answer, or no BSON, closes the connection
- * (MalformedAnswer), before anything is made of it; and so does an answer that lacks what its command has to be answered with
- * (answer-form.ts): of a write nothing is known then.
+ * It limits what a server sends, which the driver (7.8) does not: the length of a message, also when it is unpacked; the number
+ * of messages that nobody has requested; and the work of a login. Anything that is not an answer, or not BSON, closes the
+ * connection (MalformedAnswer) before it is used. So does an answer that lacks what its command requires (answer-form.ts): the
+ * outcome of a write is then unknown.
  */
 export class ZeroCopyConnection extends Connection {
   #isUnpacking = false;
   readonly #server: string;
   /** The field of the next answer whose value stays bytes. */
   #unread: string | undefined;
-  /** What was sent last, which the next answer is to; of a hello, all that follow. */
+  /** The last command sent, which the next answer is for; for a hello, all following answers. */
   #sent: SentCommand | undefined;
   #kind: ServerKind | undefined;
 
@@ -82,7 +81,7 @@ export class ZeroCopyConnection extends Connection {
       checkLogin(command, answer as Document);
       return answer;
     } catch (error) {
-      // Until something has come, it is what was to be sent that is no BSON.
+      // Until something has arrived, the invalid BSON is in what was to be sent.
       const isAnswer = this.socket.bytesRead > bytesBefore;
       if (!isAnswer || !BSON.BSONError.isBSONError(error)) throw error;
       throw notBson(error).of(this.#server);
@@ -143,16 +142,17 @@ export class ZeroCopyConnection extends Connection {
     this.socket.write(head);
     this.socket.write(large.bytes);
     this.socket.uncork();
-    // A large message takes time, and the network whatever is handed over, also from a process that was frozen meanwhile.
+    // A large message takes time, and the network takes everything that it is given, even from a process that was frozen
+    // meanwhile.
     if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
     this.assertMaySend();
     // Waits until the network has taken everything.
     await super.writeCommand({ toBin: () => [tail] }, options);
   }
 
-  /** Called before the end of a large command is sent, without which a server does nothing of it: may throw. */
+  /** Called before the end of a large command is sent, without which a server does nothing with it: may throw. */
   protected assertMaySend(): void {
-    // Whatever was begun is sent.
+    // Whatever was started is sent.
   }
 }
 
@@ -165,7 +165,7 @@ function largeValueOf({ command }: Message): RawValue | undefined {
 /** Message header, flags and the kind of the first section, which is the command. */
 const commandOffset = 16 + 4 + 1;
 
-/** What goes before the value and after it, for it to be the command's last field. */
+/** The bytes before and after the value that make it the command's last field. */
 async function aroundValue(
   { name, type, bytes }: RawValue,
   message: Message,

@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { SyncError } from './errors.ts';
 import type { OptionTable } from './options.ts';
 
-/** The options by which a program knows who may use its API. */
+/** The options that set who may use a program's API. */
 export const apiTokenOptions = {
   apiToken: {
     type: 'string',
@@ -27,8 +27,8 @@ export function hashOfToken(token: string): string {
 }
 
 /**
- * The hash of the token that an API asks for; undefined where it asks for none.
- * @throws SyncError InvalidOption where the hash is none, or a token stands beside it.
+ * The hash of the token that an API requires; undefined if it requires none.
+ * @throws SyncError InvalidOption if the hash is malformed, or a token is given beside it.
  */
 export function apiTokenHashOf(options: {
   readonly apiToken: string | undefined;
@@ -44,9 +44,9 @@ export function apiTokenHashOf(options: {
 }
 
 /**
- * Refuses a request without the token; how long that takes tells nothing about the token.
+ * Refuses a request without the token; the time that it takes reveals nothing about the token.
  * @param authorization - the header `Authorization`; empty when absent.
- * @param tokenHash - of {@link hashOfToken}; undefined where none is asked for.
+ * @param tokenHash - of {@link hashOfToken}; undefined if no token is required.
  * @throws SyncError Unauthorized.
  */
 export function requireToken(authorization: string, tokenHash: string | undefined): void {

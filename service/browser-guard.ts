@@ -3,7 +3,7 @@ import type { Context } from 'koa';
 import { SyncError } from './errors.ts';
 
 /**
- * Whether a server that listens on this address is reached from this machine alone.
+ * Whether a server that listens on this address can only be reached from this machine.
  * @param host - an address or a name, IPv6 without brackets.
  */
 export function isLoopback(host: string): boolean {
@@ -12,8 +12,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Refuses what a page of another site makes a browser send: a browser says where the page came from. A page reaches servers that
- * a stranger does not: those on this machine, and those on its networks.
+ * Refuses requests that a page of another site makes a browser send: a browser says where the page came from. A page reaches
+ * servers that a stranger does not: those on this machine, and those on its networks.
  * @throws SyncError CrossOriginRequest.
  */
 export function refuseOtherOrigins(ctx: Context): void {
@@ -24,9 +24,9 @@ export function refuseOtherOrigins(ctx: Context): void {
 }
 
 /**
- * Refuses a request for any other name than those of this machine: without a token, everybody who reaches the port may do
- * everything. A page of another site reaches it, once it has made its own name mean an address of this machine or of its
- * networks; then that name stands in the request. It cannot do so with an address.
+ * Refuses a request for any name other than those of this machine: without a token, everybody who reaches the port may do
+ * everything. A page of another site can reach it by making its own name resolve to an address of this machine or of its
+ * networks; then the request contains that name. It cannot do so with an address.
  * @throws SyncError UnknownHost.
  */
 export function refuseOtherNames(ctx: Context): void {

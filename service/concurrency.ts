@@ -1,6 +1,6 @@
 /**
- * Calls `run` for every item, at most `limit` at a time, and resolves when all have ended. The first error stops further
- * items from being begun and is thrown when those under way have ended.
+ * Calls `run` for every item, at most `limit` at a time, and resolves when all have ended. After the first error no further
+ * items are started; it is thrown once the running ones have ended.
  */
 export async function forEachConcurrently<T>(
   items: Iterable<T>,
@@ -25,8 +25,8 @@ export async function forEachConcurrently<T>(
 }
 
 /**
- * As `forEachConcurrently`, of items that `produce` gives one after the other while earlier ones are worked on. There is no
- * bound to those that wait. After a failure no more can be given: that throws it.
+ * As `forEachConcurrently`, for items that `produce` gives one after the other while earlier ones are worked on. The number of
+ * waiting items is unbounded. After a failure no more can be given: that throws it.
  * @returns what `produce` returns, when all work has ended.
  */
 export async function forEachAsGiven<T, R>(

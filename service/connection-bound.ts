@@ -1,16 +1,16 @@
 import type { Server, Socket } from 'node:net';
 
 /**
- * The most connections that a server holds. An operator, the kubelet, Prometheus and some people have a dozen, and a dashboard 64 open
- * pages with one or two each. What a client without a token can have a server keep for a connection, a head of 16 KiB and the buffers of
- * a socket, is some 20 MB for all of them.
+ * The most connections that a server holds. An operator, the kubelet, Prometheus and some people have a dozen, and a dashboard
+ * 64 open pages with one or two each. A client without a token can make a server keep a head of 16 KiB and the buffers of a
+ * socket for each connection: some 20 MB for all of them.
  */
 export const maxConnections = 256;
 
 /**
- * Bounds the connections of a server. One too many is taken all the same, and another one is closed for it: the oldest of the address
- * that has most. So a client that holds all of them keeps nobody out, and closes its own. Node's `server.maxConnections` would refuse
- * the new one, which may be a probe of the kubelet.
+ * Bounds the connections of a server. One too many is accepted all the same, and another one is closed for it: the oldest of
+ * the address that has most. So a client that holds all of them locks nobody out, and closes its own. Node's
+ * `server.maxConnections` would refuse the new one, which may be a probe of the kubelet.
  */
 export function boundConnections(server: Server): void {
   /** The address of each, the oldest first. */
@@ -21,7 +21,7 @@ export function boundConnections(server: Server): void {
     if (open.size <= maxConnections) return;
     const oldest = oldestOfMost(open);
     if (!oldest) return;
-    // Its event comes later: until then others may come.
+    // Its event comes later: other connections may arrive before.
     open.delete(oldest);
     oldest.destroy();
   });

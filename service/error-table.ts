@@ -2,7 +2,7 @@
 export interface ErrorRow {
   /** HTTP status of an answer that carries this error. */
   readonly status: number;
-  /** True where the same request can succeed later without anything being changed by a person. */
+  /** True if the same request can succeed later without a person changing anything. */
   readonly retryable: boolean;
   /** The condition reason that the operator shows for it. */
   readonly reason: string;
@@ -16,8 +16,8 @@ const precondition = { status: 409, retryable: false, reason: 'PreconditionFaile
 const fatal = { status: 500, retryable: false, reason: 'SyncFailed' } as const;
 
 /**
- * Every error name that the HTTP APIs answer with. The names are part of the API: they are added to, never changed.
- * `docs/reference/errors.md` is checked against this table by a test.
+ * Every error name that the HTTP APIs answer with. The names are part of the API: new ones may be added, none is ever changed.
+ * A test checks `docs/reference/errors.md` against this table.
  */
 export const errorTable = {
   // The HTTP request itself.
@@ -306,7 +306,7 @@ export const errorTable = {
       'Choose what the verifier compares: --verifyAll, --includeNamespaces, or the sync recorded on the destination. Then send check again.',
   },
 
-  // What stops a sync or a verification that was running; state and data are kept.
+  // Errors that stop a running sync or verification; state and data are kept.
   OplogRolledOver: {
     ...fatal,
     reason: 'OplogRolledOver',

@@ -1,7 +1,7 @@
 import { errorTable, type ErrorName, type ErrorRow } from './error-table.ts';
 import { redact } from './redact.ts';
 
-/** Errors of servers may hold whole documents; they are kept in statuses and logs. */
+/** Errors of servers may hold whole documents, and end up in statuses and logs. */
 const maxMessageLength = 8192;
 const cutMark = '… (cut)';
 
@@ -9,7 +9,7 @@ const cutMark = '… (cut)';
 export class SyncError extends Error {
   override readonly name: ErrorName;
 
-  /** @param description - a sentence for a person; connection strings in it are redacted, and what is very long is cut. */
+  /** @param description - a sentence for a person; connection strings in it are redacted, and very long text is cut. */
   constructor(name: ErrorName, description: string, options?: { readonly cause?: unknown }) {
     super(told(description), options);
     this.name = name;
@@ -27,22 +27,22 @@ export function toSyncError(error: unknown): SyncError {
   return new SyncError('InternalError', messageOf(error), { cause: error });
 }
 
-/** What was thrown, as an error: whatever else it was becomes its message. */
+/** A thrown value as an error: anything that is not one becomes its message. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
 
-/** The message of any thrown value, redacted, and cut where it is very long. */
+/** The message of any thrown value, redacted, and cut if it is very long. */
 export function messageOf(error: unknown): string {
   return told(error instanceof Error ? error.message : String(error));
 }
 
-/** Cuts after it redacts: half a connection string would not be known for one. */
+/** Redacts before it cuts: half a connection string would not be recognized. */
 function told(text: string): string {
   return shortened(redact(text), maxMessageLength);
 }
 
-/** The beginning of a text that is longer than `maxLength`, which says that it is cut; any other as it is. */
+/** A text that is longer than `maxLength`, cut, with a note that it is; any other unchanged. */
 export function shortened(text: string, maxLength: number): string {
   if (text.length <= maxLength) return text;
   return `${text.slice(0, maxLength - cutMark.length).toWellFormed()}${cutMark}`;

@@ -3,14 +3,14 @@ export function* inGroupsOf<T>(items: readonly T[], size: number): Generator<rea
   for (let first = 0; first < items.length; first += size) yield items.slice(first, first + size);
 }
 
-/** What a group holds at the most. */
+/** The limits of a group. */
 export interface GroupLimits<T> {
   readonly maxItems: number;
   readonly maxBytes: number;
   readonly bytesOf: (item: T) => number;
 }
 
-/** Items in their order, as many at a time as the limits have room for; one that has no room by itself is a group of its own. */
+/** Items in their order, as many at a time as fit within the limits; an item that is too large gets a group of its own. */
 export function* inGroupsWithin<T>(
   items: Iterable<T>,
   { maxItems, maxBytes, bytesOf }: GroupLimits<T>,

@@ -4,20 +4,20 @@
  */
 
 /**
- * C0, DEL and C1 controls, ends of lines and paragraphs, what changes the direction of text, and what nobody sees: by a character of no
- * width, two names look like one.
+ * C0, DEL and C1 controls, ends of lines and paragraphs, characters that change the direction of text, and invisible ones: a
+ * character of no width makes two different names look the same.
  */
 const directing = /[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** The same in a text of several lines: not the ends of its lines, nor tabs. */
+/** The same for a text of several lines: except the ends of its lines, and tabs. */
 export const directingInLines = /(?![\n\t])[\p{Cc}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
 
-/** A text of one line in which nothing directs a terminal. */
+/** A text of one line without anything that controls a terminal. */
 export function harmless(text: string): string {
   return text.replaceAll(directing, '\ufffd');
 }
 
-/** The same of several lines, between which there is `\n`. */
+/** The same for several lines, separated by `\n`. */
 export function harmlessLines(text: string): string {
   return text.replaceAll(directingInLines, '\ufffd');
 }

@@ -9,11 +9,11 @@ import { TLSSocket } from 'node:tls';
 import { messageOf } from './errors.ts';
 import { sendWhenConnected } from './send-when-connected.ts';
 
-/** By what a server is known that has a certificate of its own authority. */
+/** How to recognize a server whose certificate comes from its own authority. */
 export interface ServerTrust {
-  /** Certificates of the authorities that count, PEM; those of the system do not. */
+  /** PEM certificates of the trusted authorities, instead of those of the system. */
   readonly authority?: string | undefined;
-  /** The name that the certificate must be for, where it is not that of the address. */
+  /** The name that the certificate must be for, if it differs from that of the address. */
   readonly serverName?: string | undefined;
 }
 
@@ -27,11 +27,11 @@ export interface HttpRequest {
   readonly trust?: ServerTrust | undefined;
   /** A longer answer is an error. */
   readonly maxAnswerBytes: number;
-  /** Called when the connection is there: nothing is sent if it throws, and that is the error. */
+  /** Called once connected: if it throws, nothing is sent, and that is the error. */
   readonly assertMaySend?: (() => void) | undefined;
 }
 
-/** An answer; whatever its status, redirections among them, which are not followed. */
+/** An answer with any status; redirections are not followed. */
 export interface HttpAnswer {
   readonly status: number;
   /** With names in lower case. */
@@ -39,12 +39,12 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** The certificate of the server is not to be trusted: nothing has been sent. */
+/** The certificate of the server cannot be trusted: nothing has been sent. */
 export class UntrustedServerError extends Error {}
 
 /**
  * Sends a request and reads the answer. Connections are kept for a while. The certificate of a server is always verified.
- * @throws UntrustedServerError; whatever else fails as node:http throws it.
+ * @throws UntrustedServerError; any other failure as node:http throws it.
  */
 export async function sendRequest(
   { method, url, headers, body, trust, maxAnswerBytes, assertMaySend }: HttpRequest,

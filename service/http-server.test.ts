@@ -97,7 +97,7 @@ describe('startHttpServer', () => {
     await protectedServer[Symbol.asyncDispose]();
   });
 
-  /** Sends what fetch() would refuse to send, or would put right. */
+  /** Sends requests that fetch() would refuse to send, or would correct. */
   const sendRaw = async (
     path: string,
     host: string,

@@ -19,13 +19,13 @@ import { requestsInTurn } from './requests-in-turn.ts';
 import { followCertificate, readCertificate, type CertificateFiles } from './served-certificate.ts';
 import { readUnread } from './unread-body.ts';
 
-/** When a client should try again what was answered with 503: `Retry-After`. */
+/** When a client should retry after a 503: `Retry-After`. */
 const retryAfterSeconds = 2;
 
-/** What every server answers to GET beside its routes, as text and without a token. */
+/** What every server answers to GET in addition to its routes, as text and without a token. */
 export const probePaths = ['/healthz', '/readyz', '/metrics'] as const;
 
-/** Who sends a request. */
+/** The sender of a request. */
 export interface Caller {
   /** With names in lower case. */
   readonly headers: IncomingHttpHeaders;
@@ -38,7 +38,7 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /**
-   * Answers with the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` what follows
+   * Returns the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` is the part after
    * the question mark.
    */
   readonly handle: (
@@ -48,11 +48,11 @@ export interface Route {
   ) => Promise<object> | object;
   /** The JSON body of an answer that carries an error. */
   readonly errorBody: (error: SyncError) => object;
-  /** Headers of the answer, also of one that carries an error. */
+  /** Headers of the answer, including error answers. */
   readonly answerHeaders?: () => Readonly<Record<string, string>>;
 }
 
-/** What an HTTP server serves beside its routes. */
+/** What an HTTP server serves in addition to its routes. */
 export interface HttpServerOptions {
   readonly host: string;
   /** 0 for any free port. */
@@ -61,15 +61,16 @@ export interface HttpServerOptions {
   readonly logger: Logger;
   /** Served as text at /metrics. */
   readonly metrics: Registry;
-  /** True where /readyz shall answer 200. */
+  /** Whether /readyz answers 200. */
   readonly isReady: () => boolean;
-  /** False where /healthz shall answer 503, so that the process is restarted. Without it, an answer is health enough. */
+  /** If false, /healthz answers 503, so that the process is restarted. Without it, any answer counts as healthy. */
   readonly isAlive?: () => boolean;
   /**
-   * SHA-256 of a token, in hexadecimal digits. When given, every route needs `Authorization: Bearer <token>`; health and metrics do not.
+   * SHA-256 of a token, in hexadecimal digits. If given, every route needs `Authorization: Bearer <token>`; health and metrics
+   * do not.
    */
   readonly apiTokenHash?: string | undefined;
-  /** When given, everything is served by HTTPS, and by HTTP otherwise. Files that are replaced count for new connections. */
+  /** If given, everything is served by HTTPS, otherwise by HTTP. Replaced files apply to new connections. */
   readonly certificate?: CertificateFiles | undefined;
 }
 
@@ -87,14 +88,14 @@ export function genericErrorBody(error: SyncError): {
   return { success: false, error: error.name, errorDescription: error.message };
 }
 
-/** The answer of the contract, part 2.2, of a progress call that failed. */
+/** The answer of the contract, part 2.2, to a progress call that failed. */
 export function progressErrorBody(error: SyncError): { readonly error: string } {
   return { error: `${error.name}: ${error.message}` };
 }
 
 /**
  * Answers a request whose line has no path, but a URI as for a proxy, or something else: koa takes parts of it for the path, or
- * fails. Goes before all that looks at the path.
+ * fails. Must come before everything that looks at the path.
  */
 export async function requirePath(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   if (ctx.req.url?.startsWith('/') === true) {
@@ -108,7 +109,7 @@ export async function requirePath(ctx: Koa.Context, next: Koa.Next): Promise<voi
 
 /**
  * Starts an HTTP server with a JSON API, /healthz, /readyz and /metrics. Resolves when it listens.
- * @throws SyncError InvalidOption where it cannot listen, or its certificate cannot be used.
+ * @throws SyncError InvalidOption if it cannot listen, or its certificate cannot be used.
  */
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = new Koa();
@@ -203,7 +204,7 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
       const body = route.method === 'POST' ? await readJson(ctx) : undefined;
       ctx.set({ ...route.answerHeaders?.() });
       const caller = { headers: ctx.headers, gone: goneOf(ctx) };
-      // Not by ctx.URL, which is none where the Host is none.
+      // Not from ctx.URL, which is missing if the Host is invalid.
       const query = new URLSearchParams(ctx.querystring);
       ctx.body = await route.handle(body, query, caller);
     } catch (thrown) {

@@ -2,18 +2,18 @@ import type { Context } from 'koa';
 import { SyncError } from './errors.ts';
 import { levelsOf } from './json-text.ts';
 
-/** Largest body that is read. */
+/** The size limit of a body. */
 export const maxBodyBytes = 1024 * 1024;
 
-/** More levels than any request has; what works on a body by recursion has room for them. */
+/** More levels than any request has; recursive functions on a body can handle this many. */
 const maxLevels = 64;
 
-/** curl sends form-urlencoded unless told otherwise, and mongosync's documentation calls it so: the body is JSON anyhow. */
+/** curl sends form-urlencoded by default, and mongosync's documentation uses it that way: the body is JSON anyway. */
 const acceptedTypes = ['application/json', 'application/x-www-form-urlencoded'];
 
 /**
  * Reads the body of a request.
- * @throws SyncError UnsupportedContentType, BodyTooLarge; InvalidJSON where it is no JSON object, or one of too many levels.
+ * @throws SyncError UnsupportedContentType, BodyTooLarge; InvalidJSON if it is not a JSON object, or has too many levels.
  */
 export async function readJson(ctx: Context): Promise<object> {
   const type = ctx.get('Content-Type');

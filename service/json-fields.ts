@@ -1,24 +1,24 @@
-/** A JSON object from outside: nothing is known of its fields. */
+/** A JSON object from outside, with unknown fields. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** The value where it is an object, otherwise an empty one. */
+/** The value if it is an object, otherwise an empty one. */
 export function objectOf(value: unknown): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as JsonObject)
     : {};
 }
 
-/** The value where it is an array, otherwise an empty one. */
+/** The value if it is an array, otherwise an empty one. */
 export function arrayOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? (value as readonly unknown[]) : [];
 }
 
-/** The value where it is a number, otherwise undefined. */
+/** The value if it is a number, otherwise undefined. */
 export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The value where it is a text, otherwise undefined. */
+/** The value if it is a text, otherwise undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

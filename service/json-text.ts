@@ -1,10 +1,10 @@
 /**
- * More levels than any answer has: a document in one may have some two hundred. What works on a value by recursion has room
- * for them.
+ * More levels than any answer has: a document in one may have some two hundred. Recursive functions on a value can handle this
+ * many.
  */
 const maxLevels = 1_000;
 
-/** The value of a JSON text from outside; undefined where it is none, or has too many levels. */
+/** The value of a JSON text from outside; undefined if it is invalid, or has too many levels. */
 export function jsonValue(text: string): unknown {
   if (levelsOf(text) > maxLevels) return undefined;
   try {
@@ -14,7 +14,7 @@ export function jsonValue(text: string): unknown {
   }
 }
 
-/** How deep the brackets of a JSON text are nested. Of a text that is no JSON, any number. */
+/** How deep the brackets of a JSON text are nested. For invalid JSON, any number. */
 export function levelsOf(text: string): number {
   let deepest = 0;
   let depth = 0;

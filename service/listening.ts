@@ -4,21 +4,21 @@ import { boundConnections } from './connection-bound.ts';
 import { SyncError } from './errors.ts';
 import type { OptionTable } from './options.ts';
 
-/** Where a program's HTTP server listens: for others than this machine only when it is told to. */
+/** Where a program's HTTP server listens: only for this machine, unless told otherwise. */
 export const hostOption = {
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
 } as const satisfies OptionTable;
 
 /**
- * Of every HTTP server: a slow client may not hold a connection for ever. One between two questions is kept for longer than
- * pollers wait: a server closes it on time even where the next question has come and is not read yet, as on a busy machine
- * (Node's own limit is 5 s).
+ * For every HTTP server: a slow client must not hold a connection for ever. An idle connection is kept for longer than pollers
+ * wait: a server closes it on time even if the next request has arrived and is not read yet, as on a busy machine (Node's own
+ * limit is 5 s).
  */
 export const requestLimits = {
   requestTimeout: 30_000,
   headersTimeout: 10_000,
   keepAliveTimeout: 75_000,
-  /** How often the first two are looked at: Node's own 30 s would let a head take 40. */
+  /** How often the first two are checked: with Node's own 30 s a head could take 40. */
   connectionsCheckingInterval: 2_000,
 } as const;
 
@@ -26,7 +26,7 @@ export const requestLimits = {
  * Lets a server listen, for a bounded number of connections.
  * @param address - port 0 for any free one.
  * @returns the port.
- * @throws SyncError InvalidOption where it cannot.
+ * @throws SyncError InvalidOption if it cannot listen.
  */
 export async function listen(
   server: Server,
@@ -43,7 +43,7 @@ export async function listen(
 }
 
 /**
- * Takes no more connections, and cuts those that there are when the work behind them has ended.
+ * Accepts no more connections, and closes the existing ones once the work behind them has ended.
  * @param endWork - ends what the server does beside its answers, or what its answers wait for.
  */
 export async function closeServer(server: Server, endWork: () => Promise<void>): Promise<void> {

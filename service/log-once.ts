@@ -3,8 +3,8 @@ import type { Logger } from './logger.ts';
 const logged = new WeakSet<Error>();
 
 /**
- * Logs an error, but only the first time that this very error comes: what has stopped a program's work is logged where it
- * happens, and is the answer to every request from then on.
+ * Logs an error, but only the first time that this very error object appears: an error that has stopped a program's work is
+ * logged where it happens, and answers every later request.
  */
 export function logOnce(logger: Logger, error: Error, fields: object, message: string): void {
   if (logged.has(error)) return;

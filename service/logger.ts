@@ -6,13 +6,13 @@ import type { OptionTable } from './options.ts';
 
 export type { Logger };
 
-/** A line that is longer has what others have said in it, such as the error of a server. */
+/** A longer line quotes others, for example the error of a server. */
 const maxLineLength = 32 * 1024;
 
-/** What is left of each field of such a line. */
+/** The length to which each field of such a line is cut. */
 const maxFieldLength = 8 * 1024;
 
-/** Levels of the log, from the most to the least talkative. */
+/** Levels of the log, from the most to the least verbose. */
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const;
 export type LogLevel = (typeof logLevels)[number];
 
@@ -27,9 +27,9 @@ export const logOptions = {
 } as const satisfies OptionTable;
 
 /**
- * A logger that writes one JSON object a line. Every line is redacted as a whole before it is written, so that no
- * connection string gets out by whatever field it came in; nothing in it directs a terminal.
- * @param write - takes each line; standard output by default.
+ * A logger that writes one JSON object a line. Every line is redacted as a whole before it is written, so that no connection
+ * string gets out in any field; nothing in it controls a terminal.
+ * @param write - writes each line; to standard output by default.
  */
 export function createLogger(
   program: string,
@@ -51,7 +51,10 @@ export function createLogger(
   );
 }
 
-/** A line of a length that a log takes; where it is cut, it is JSON still. After it is redacted: half a password would not be known. */
+/**
+ * A line within the log's length limit; a cut line is still JSON. Cut only after redacting: half a password would not be
+ * recognized.
+ */
 function bounded(line: string): string {
   if (line.length <= maxLineLength) return line;
   const fields = Object.entries(JSON.parse(line) as Readonly<Record<string, unknown>>);

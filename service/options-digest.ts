@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** What an option of POST /start is when it is not given. Held against the schema of the body by a test. */
+/** The default of each option of POST /start. A test compares it with the schema of the body. */
 export const startDefaults: Readonly<Record<string, unknown>> = {
   buildIndexes: 'beforeDataCopy',
   enableUserWriteBlocking: false,
@@ -22,9 +22,9 @@ export function optionsDigest(body: object): string {
 const maxQuotedLength = 200;
 
 /**
- * What differs between two starts, field by field; empty where their digests are the same.
- * @param given - the body that somebody sends.
- * @param stored - that of the sync that there is.
+ * What differs between two starts, field by field; empty if their digests are the same.
+ * @param given - the body of a request.
+ * @param stored - that of the existing sync.
  */
 export function differencesOf(given: object, stored: object): string[] {
   return differences(normal(given, startDefaults), normal(stored, startDefaults), {
@@ -62,7 +62,7 @@ function canonical(value: unknown, defaults: unknown): string {
   return JSON.stringify(normal(value, defaults));
 }
 
-/** Fields in alphabetical order, without those that are absent (null in the store) or as by default. */
+/** Fields in alphabetical order, without those that are absent (null in the store) or have their default. */
 function normal(value: unknown, defaults: unknown): unknown {
   if (Array.isArray(value)) return value.map((each) => normal(each, undefined));
   if (!isObject(value)) return value;

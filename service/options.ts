@@ -9,10 +9,10 @@ export interface OptionRow {
   readonly valueName?: string;
   readonly default?: string | number | boolean;
   readonly required?: boolean;
-  /** The value of the flag where it is given without one; only in commands for people. */
+  /** The value of the flag if it is given without one; only in commands for people. */
   readonly preset?: string | number;
   readonly choices?: readonly string[];
-  /** Of a number: the least and the largest that is allowed. */
+  /** The smallest and the largest allowed number. */
   readonly range?: readonly [number, number];
   /** A secret may also be read from a file: `--nameFile`. */
   readonly secret?: boolean;
@@ -49,9 +49,9 @@ export type Options<T extends OptionTable> = {
     : ValueOf<T[K]> | undefined;
 };
 
-/** Where option values come from, strongest first: flags, environment, the file that `--config` names. */
+/** Sources of option values, strongest first: flags, environment, the file that `--config` names. */
 export interface OptionSources {
-  /** How a flag is spelt, for errors; as the option when absent. */
+  /** How a flag is spelt, for errors; by default like the option. */
   readonly spell?: (option: string) => string;
   readonly flags: Readonly<Record<string, unknown>>;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -62,12 +62,12 @@ export function environmentName(option: string): string {
   return `CLUSTERSYNC_${option.replaceAll(/(?<=[a-z0-9])[A-Z]|(?<=[A-Z])[A-Z](?=[a-z])/g, (c) => `_${c}`).toUpperCase()}`;
 }
 
-/** An option as programs for people spell it: `maxLagSeconds` -> `max-lag-seconds`. */
+/** An option in the spelling of programs for people: `maxLagSeconds` -> `max-lag-seconds`. */
 export function kebabCase(option: string): string {
   return option.replaceAll(/[A-Z]/g, (capital) => `-${capital.toLowerCase()}`);
 }
 
-/** The flag of an option in a command for people: of a boolean the one that changes it. */
+/** The flag of an option in a command for people; for a boolean, the flag that changes it. */
 export function personalFlag(name: string, row: OptionRow): string {
   return `--${row.type === 'boolean' && row.default === true ? 'no-' : ''}${kebabCase(name)}`;
 }

@@ -1,4 +1,4 @@
-/** What the promise gives, or, as soon as the signal is aborted, a rejection with its reason. */
+/** Settles like the promise, or rejects with the signal's reason as soon as that is aborted. */
 export async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

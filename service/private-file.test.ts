@@ -77,13 +77,13 @@ describe('writePrivateFile', () => {
 
   it('writes to a pipe of the user who runs it, and to none of another user, who would read what is written', async () => {
     execFileSync('mkfifo', [path]);
-    // Opened for reading and writing, so that nobody waits for the other end.
+    // Opened for reading and writing, so that opening does not wait for the other end.
     await using reader = await open(path, 'r+');
     await write(text('to oneself'));
     const { buffer, bytesRead } = await reader.read(Buffer.alloc(100), 0, 100);
     assert.equal(buffer.toString('utf8', 0, bytesRead), 'to oneself');
     const { getuid } = process;
-    // Root alone can give a pipe away; for anybody else this process becomes the other user.
+    // Only root can give a pipe away; otherwise this process becomes the other user.
     if (getuid?.() === 0) await chown(path, 65_534, 65_534);
     else process.getuid = () => 65_534;
     try {
@@ -95,7 +95,7 @@ describe('writePrivateFile', () => {
     await assert.rejects(waiting.read(Buffer.alloc(1), 0, 1), { code: 'EAGAIN' });
   });
 
-  /** Has another user put a symbolic link at a path right before it is opened. */
+  /** Lets another user put a symbolic link at a path right before it is opened. */
   async function writeBeside(target: string): Promise<unknown> {
     const { open: openReal } = promises;
     let planted = 0;

@@ -3,7 +3,7 @@ import { constants } from 'node:fs';
 import { lstat, open, rename, rm, type FileHandle } from 'node:fs/promises';
 import { messageOf, SyncError } from './errors.ts';
 
-/** A file to be written. */
+/** A file to write. */
 export interface PrivateFile {
   readonly path: string;
   /** The option that names it, for errors: `--output`. */
@@ -11,11 +11,12 @@ export interface PrivateFile {
 }
 
 /**
- * Writes a file that nobody but its owner may read. It is a new one, which takes the name when it is complete: whoever may read a
- * file that had the name before, or holds it open, reads nothing of it. A pipe or a device of this user or of root is written to as
- * it is.
- * @throws SyncError InvalidOption where it cannot be written, is a symbolic link, which may lead to another user's file, or is a pipe of
- * another user, who would read it; OutputLost where it takes no more, as on a disk that is full; what `pieces` throws: then what had the name before is left as it was.
+ * Writes a file that only its owner may read. It is a new file, which gets the name when it is complete: anyone who may read a
+ * file that had the name before, or holds it open, reads nothing of it. A pipe or a device of this user or of root is written
+ * to directly.
+ * @throws SyncError InvalidOption if it cannot be written, is a symbolic link, which may lead to another user's file, or is a
+ * pipe of another user, who would read it; OutputLost if it accepts no more, as on a full disk; what `pieces` throws: then the
+ * file that had the name before is left unchanged.
  */
 export async function writePrivateFile(
   file: PrivateFile,
@@ -43,7 +44,7 @@ export async function writePrivateFile(
   }
 }
 
-/** Whether there is something that is no file, and has no mode that counts. */
+/** Whether the path is something other than a file, whose mode does not matter. */
 async function isSpecial({ path, option }: PrivateFile): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isSymbolicLink() === true)
@@ -52,7 +53,7 @@ async function isSpecial({ path, option }: PrivateFile): Promise<boolean> {
 }
 
 async function requireOwn({ path, option }: PrivateFile, opened: FileHandle): Promise<void> {
-  // Of what is open, since its name may be that of another one by now.
+  // Of what was opened, since the name may lead to something else by now.
   const { uid } = await opened.stat();
   if (uid === 0 || uid === process.getuid?.()) return;
   throw new SyncError('InvalidOption', `${option}: ${path} is a pipe or device of another user`);
@@ -71,7 +72,7 @@ async function writeAll(
     await keeping(file, async () => {
       await held.writeFile(piece);
     });
-  // Some file systems say only now that there was no room.
+  // Some file systems report only now that there was no room.
   await keeping(file, async () => {
     await held.close();
   });

@@ -1,6 +1,6 @@
 const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'] as const;
 
-/** Bytes in decimal units, three digits or so: `1.2 GB`. */
+/** Bytes in decimal units, with about three digits: `1.2 GB`. */
 export function bytesText(bytes: number): string {
   let value = Math.max(0, bytes);
   let unit = 0;
@@ -12,7 +12,7 @@ export function bytesText(bytes: number): string {
   return `${text} ${byteUnits[unit] ?? ''}`;
 }
 
-/** A whole number with thousands apart: `1,234,567`. */
+/** A whole number with thousands separators: `1,234,567`. */
 export function countText(count: number): string {
   return Math.round(count).toLocaleString('en-GB');
 }
@@ -45,7 +45,7 @@ export function durationText(seconds: number): string {
     .join(' ');
 }
 
-/** A share in per cent. It is 100 only when all is done, and 0 only when nothing is. */
+/** A share in percent. It is 100 only when everything is done, and 0 only when nothing is. */
 export function percentText(fraction: number): string {
   const percent = Math.min(1, Math.max(0, fraction)) * 100;
   if (percent > 99 && percent < 100) return '99 %';

@@ -1,6 +1,6 @@
 const connectionString = /mongodb(?:\+srv)?:\/\//i;
 
-/** User name and password in any other URI: what stands between `//` and the last `@` before the path. */
+/** User name and password in any other URI: the part between `//` and the last `@` before the path. */
 const userInfo = /:\/\/[^/?#]*@/g;
 
 /** Options of a connection string whose values are secret. */
@@ -8,14 +8,14 @@ const secretOption =
   /([?&;](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=)([^&]*)/gi;
 
 /**
- * Replaces user names, passwords and secret options of every connection string in a text. The time that it takes grows with
- * the length of the text, whatever the text is. JSON stays JSON.
+ * Replaces user names, passwords and secret options of every connection string in a text. It takes time in proportion to the
+ * length of any text. JSON stays JSON.
  */
 export function redact(text: string): string {
   return text.replace(/[^\s"]+/g, redactWord);
 }
 
-/** A JSON value whose texts, and names of fields, are redacted. */
+/** A JSON value with its texts and field names redacted. */
 export function redactValue(value: unknown): unknown {
   if (typeof value === 'string') return redact(value);
   if (Array.isArray(value)) return value.map(redactValue);
@@ -26,8 +26,8 @@ export function redactValue(value: unknown): unknown {
 }
 
 /**
- * @param word - without white space and double quotation marks, which end a URI in a text. Others may stand in a password
- *   as they are.
+ * @param word - without white space and double quotation marks, which end a URI in a text. Any other character may appear
+ * unescaped in a password.
  */
 function redactWord(word: string): string {
   return redactConnectionString(word)
@@ -43,8 +43,8 @@ function endOf(value: string): string {
 }
 
 /**
- * Whatever stands before the last `@` may belong to a password that nobody has escaped, also `/`, `?`, `#` and another scheme.
- * (One expression for all of this would look for the last `@` from each scheme.)
+ * Everything before the last `@` may belong to an unescaped password, including `/`, `?`, `#` and another scheme. (A single
+ * expression for all of this would look for the last `@` from each scheme.)
  */
 function redactConnectionString(word: string): string {
   const end = word.lastIndexOf('@');

@@ -6,7 +6,7 @@ import { Registry } from 'prom-client';
 import { startHttpServer, type HttpServer } from './http-server.ts';
 import { createLogger } from './logger.ts';
 
-/** More than the buffers of two sockets take. */
+/** More than the buffers of two sockets hold. */
 const answer = { text: 'x'.repeat(4 * 1024 * 1024) };
 
 describe('requests of one connection', () => {
@@ -75,7 +75,7 @@ describe('requests of one connection', () => {
     socket.pause();
     socket.write(requests('/large', 10));
     const other = await open();
-    // What comes later on another connection is answered.
+    // Later requests on another connection are answered.
     for (let n = 0; n < 20; n++) {
       other.write('GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
       await once(other, 'data');

@@ -1,12 +1,12 @@
 import type { RequestListener } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** Requests that wait on a connection for the answer to the one before. No client that is known sends any. */
+/** How many requests may wait on a connection for the answer to the one before. No known client sends any. */
 const maxWaiting = 16;
 
 /**
  * Gives a listener the requests of each connection one after the other: the next one when the answer to the one before is sent.
- * Node gives it all that have come, so that answers pile up in memory for a client that sends without reading. A connection on
+ * Node gives it all that have arrived, so answers pile up in memory for a client that sends without reading. A connection on
  * which more than 16 requests wait is closed.
  */
 export function requestsInTurn(listener: RequestListener): RequestListener {

@@ -3,9 +3,9 @@ import { TLSSocket } from 'node:tls';
 import { asError } from './errors.ts';
 
 /**
- * Sends a request that nothing was written to yet as soon as its connection is there, so that the check and the sending are
- * one moment: making a connection takes time, in which a process may be frozen.
- * @param assertMaySend - throws when the request is not to be sent any more: that is its error then.
+ * Sends a request that nothing was written to yet as soon as it is connected, so that the check and the sending happen at one
+ * moment: connecting takes time, in which a process may be frozen.
+ * @param assertMaySend - throws if the request may no longer be sent: that is then its error.
  */
 export function sendWhenConnected(
   outgoing: ClientRequest,

@@ -6,7 +6,7 @@ import type { OptionTable } from './options.ts';
 import { sleep } from './sleep.ts';
 import { readRegularFile } from './text-file.ts';
 
-/** The options of a program that serves HTTPS by choice. */
+/** The options of a program that can serve HTTPS. */
 export const certificateOptions = {
   tlsCertificateFile: {
     type: 'string',
@@ -21,24 +21,24 @@ export const certificateOptions = {
   },
 } as const satisfies OptionTable;
 
-/** Where a certificate is. */
+/** The files of a certificate. */
 export interface CertificateFiles {
   readonly certificateFile: string;
   readonly keyFile: string;
 }
 
-/** What a server shows, and proves that it is its own. PEM. */
+/** A server's certificate and the key that proves it. PEM. */
 interface CertificatePair {
   readonly cert: string;
   readonly key: string;
 }
 
-/** Kubernetes writes a replaced Secret into a pod within a minute or so: what comes after that is to be short. */
+/** Kubernetes writes a replaced Secret into a pod within a minute or so: this adds little to that. */
 const lookAgainMs = 2_000;
 
 /**
  * The files that the options name; undefined for HTTP.
- * @throws SyncError InvalidOption where only one of both is given.
+ * @throws SyncError InvalidOption if only one of both is given.
  */
 export function certificateFiles(options: {
   readonly tlsCertificateFile: string | undefined;
@@ -54,7 +54,7 @@ export function certificateFiles(options: {
 
 /**
  * Reads a certificate and its key.
- * @throws SyncError InvalidOption where they cannot be read or do not belong together.
+ * @throws SyncError InvalidOption if they cannot be read or do not belong together.
  */
 export function readCertificate(files: CertificateFiles): CertificatePair {
   try {
@@ -67,8 +67,8 @@ export function readCertificate(files: CertificateFiles): CertificatePair {
 }
 
 /**
- * Lets new connections see a certificate whose files have been replaced, until the signal is aborted. What cannot be used is
- * told to the log, and the former one stays.
+ * Presents replaced certificate files to new connections, until the signal is aborted. If they cannot be used, that is logged,
+ * and the former certificate stays.
  */
 export async function followCertificate(
   { server, files, served }: FollowedCertificate,
@@ -91,7 +91,7 @@ export async function followCertificate(
       known = next;
       logger.info('the certificate has been replaced');
     } catch (error) {
-      // Of the two files one may be the new one already.
+      // Only one of the two files may have been replaced yet.
       const description = messageOf(error);
       if (description !== lastReason) {
         logger.warn({ err: error }, 'the replaced certificate cannot be used yet');
@@ -101,7 +101,7 @@ export async function followCertificate(
   }
 }
 
-/** A server, and the certificate that it shows. */
+/** A server, and the certificate that it presents. */
 export interface FollowedCertificate {
   readonly server: Server;
   readonly files: CertificateFiles;

@@ -6,7 +6,7 @@ import { harmlessJson, harmlessXml } from './terminal.ts';
 const invisible = '\u200b\u200c\u200d\u2060\ufeff\u00ad\ufe0f\u034f\u115f\u3164\u{e0041}\u{e0100}';
 const hostile = '\u001b[2J\u009b31m\u202etxt\u2066\u200f\u2028\u0085\u007f';
 
-/** Whether a terminal shows each character, and does nothing else. */
+/** Whether a terminal displays each character, and does nothing else. */
 function isShown(text: string): boolean {
   return Array.from(text).every((character) => {
     const code = character.codePointAt(0) ?? 0;

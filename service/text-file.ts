@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { LineCounter, parseDocument } from 'yaml';
 import { SyncError } from './errors.ts';
 
-/** More than any file that an option names has: what goes on for longer is a device, or another file than was meant. */
+/** More than any file that an option names has: anything longer is a device, or the wrong file. */
 const maxFileBytes = 4 * 1024 * 1024;
 
 /** A file that an option names. */
@@ -12,23 +12,23 @@ export interface NamedFile {
   readonly option: string;
 }
 
-/** How much is read at a time: most files have less. */
+/** How much to read at a time: most files have less. */
 const pieceBytes = 64 * 1024;
 
 /**
- * The text of a file, also of a pipe, which is waited for, and of a device.
- * @throws SyncError InvalidOption where it cannot be read, or has more than 4 MiB.
+ * The text of a file, or of a pipe, which it waits for, or a device.
+ * @throws SyncError InvalidOption if it cannot be read, or has more than 4 MiB.
  */
 export function readTextFile(file: NamedFile): string {
   return readFrom(file, constants.O_RDONLY, readBounded);
 }
 
 /**
- * The text of a file that is read while others are served: nothing is waited for, neither a pipe nor a device.
- * @throws SyncError InvalidOption as {@link readTextFile} does, and where it is not a regular file.
+ * The text of a file that is read while others are served: it waits for nothing, neither a pipe nor a device.
+ * @throws SyncError InvalidOption as {@link readTextFile} does, and if it is not a regular file.
  */
 export function readRegularFile(file: NamedFile): string {
-  // Without it, opening a pipe waits until somebody writes.
+  // Without O_NONBLOCK, opening a pipe waits until somebody writes.
   const flags = constants.O_RDONLY | constants.O_NONBLOCK;
   return readFrom(file, flags, (descriptor) => {
     if (fstatSync(descriptor).isFile()) return readBounded(descriptor);
@@ -57,7 +57,7 @@ function invalid({ path, option }: NamedFile, problem: string, cause?: unknown):
   return new SyncError('InvalidOption', `${option}: the file ${path} ${problem}`, { cause });
 }
 
-/** One byte more than is allowed at most. */
+/** Reads up to one byte more than is allowed. */
 function readBounded(descriptor: number): Buffer {
   const pieces: Buffer[] = [];
   let length = 0;
@@ -72,20 +72,20 @@ function readBounded(descriptor: number): Buffer {
 }
 
 /**
- * The value in a YAML file; null where it is empty.
- * @throws SyncError InvalidOption as {@link readTextFile} does, and where it is no YAML: by the place, without what stands there,
- * which may be a secret.
+ * The value in a YAML file; null if it is empty.
+ * @throws SyncError InvalidOption as {@link readTextFile} does, and if it is not YAML: with the place, but without the text
+ * there, which may be a secret.
  */
 export function readYamlFile(file: NamedFile): unknown {
   const { path, option } = file;
   const lines = new LineCounter();
-  // Without a cause: what the library says of the text quotes it.
+  // Without a cause: the library's message quotes the text.
   const noYaml = (where: string): SyncError =>
     new SyncError('InvalidOption', `${option}: ${path} is not valid YAML${where}`);
   const text = readTextFile(file);
   let value: unknown;
   try {
-    // What the library warns of it would write to standard error by itself: it is an error.
+    // The library would write its warnings to standard error: they count as errors.
     const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
     const [problem] = [...document.errors, ...document.warnings];
     if (problem) {

@@ -3,16 +3,16 @@ import type Koa from 'koa';
 import { maxBodyBytes } from './json-body.ts';
 import { orAborted } from './or-aborted.ts';
 
-/** Of a body that is refused for its size, too, most is read. */
+/** Most of a body that is refused for its size is read, too. */
 const maxUnreadBytes = 2 * maxBodyBytes;
 
-/** A client that sends nothing for so long gets its answer before the rest has come. */
+/** A client that sends nothing for this long gets its answer before the rest has arrived. */
 const maxIdleMs = 2_000;
 
 /**
- * Reads what the rest of an application leaves of a request's body, before the answer is sent. Otherwise Node closes the
- * connection while the body is still coming, the kernel answers that with a reset, and the client fails to write before it has
- * read why it was refused.
+ * Reads the part of a request's body that the rest of an application leaves, before the answer is sent. Otherwise Node closes
+ * the connection while the body is still arriving, the kernel answers that with a reset, and the client fails to write before
+ * it has read why it was refused.
  */
 export async function readUnread(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   await next();

@@ -1,9 +1,9 @@
 import { objectOf, textOf } from '../service/json-fields.ts';
 import { redact } from '../service/redact.ts';
 
-/** An error that a program has answered. */
+/** An error in a program's answer. */
 export interface AnsweredError {
-  /** CamelCase: one of the table of errors, or whatever another tool calls it; undefined where the tool gives it no name. */
+  /** CamelCase: one of the table of errors, or another tool's name for it; undefined if the tool gives it no name. */
   readonly name: string | undefined;
   /** Connection strings in it are redacted. */
   readonly description: string;
@@ -17,8 +17,8 @@ export function answeredError(body: unknown): AnsweredError | undefined {
 }
 
 /**
- * The error that a text tells, as `Name: description`, or in words alone.
- * @param described - its description, where that is told apart.
+ * The error in a text, as `Name: description`, or in words alone.
+ * @param described - its description, if that is given separately.
  */
 export function errorInText(text: string, described?: string): AnsweredError {
   const [, name, rest = ''] = /^([A-Z][A-Za-z0-9]{1,62})(?::(.*))?$/s.exec(text) ?? [];
@@ -27,7 +27,7 @@ export function errorInText(text: string, described?: string): AnsweredError {
   return { name, description: redact(whole) };
 }
 
-/** Whether a tool does not have what it was asked for, as far as the status of its answer says. */
+/** Whether a tool does not have what was requested, according to the status of its answer. */
 export function isNotServed(status: number): boolean {
   return [404, 405, 501].includes(status);
 }

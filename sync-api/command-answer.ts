@@ -3,7 +3,7 @@ import { answeredError, type AnsweredError } from './answer-error.ts';
 import type { ApiAnswer } from './http-client.ts';
 import type { WritesOffAlready } from './json.ts';
 
-/** What an answer says of a command. */
+/** The meaning of an answer to a command. */
 export type CommandAnswer =
   | { readonly kind: 'taken' }
   | { readonly kind: 'refused'; readonly error: AnsweredError }
@@ -12,10 +12,10 @@ export type CommandAnswer =
 
 type Answered = Pick<ApiAnswer, 'status' | 'body'>;
 
-/** What a verifier says that has been told before that writes have stopped. */
+/** The answer of a verifier that has already been told that writes have stopped. */
 export const writesOffAlready: WritesOffAlready = { error: 'writesOff already set' };
 
-/** Reads a syncer's answer to a command. Only what says so is taken: a commit cannot be taken back. */
+/** Reads a syncer's answer to a command. Only an explicit success counts: a commit cannot be taken back. */
 export function readSyncerCommand({ status, body }: Answered): CommandAnswer {
   if (objectOf(body)['success'] === true) return { kind: 'taken' };
   const error = answeredError(body);
@@ -24,7 +24,7 @@ export function readSyncerCommand({ status, body }: Answered): CommandAnswer {
     : { kind: 'unclear', description: `HTTP ${status} without success` };
 }
 
-/** Reads a verifier's answer to a command. What was said before need not be said again: it counts as taken. */
+/** Reads a verifier's answer to a command. A repetition counts as accepted. */
 export function readVerifierCommand({ status, body }: Answered): CommandAnswer {
   if (objectOf(body)['error'] === writesOffAlready.error) return { kind: 'taken' };
   const error = answeredError(body);

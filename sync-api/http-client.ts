@@ -11,48 +11,48 @@ import { deploymentHeader, destinationHeader, optionsDigestHeader } from './head
 export interface ApiTarget {
   /** `http://<host>:<port>`, or by HTTPS. */
   readonly baseUrl: string;
-  /** Undefined where the API asks for none. */
+  /** Undefined if the API requires none. */
   readonly token: string | undefined;
-  /** Of HTTPS; with undefined the authorities of the system count. */
+  /** For HTTPS; undefined to trust the authorities of the system. */
   readonly trust: ServerTrust | undefined;
 }
 
 /** A request to the API. */
 export interface ApiRequest {
   readonly method: 'GET' | 'POST';
-  /** `/api/v1/...`, with what follows a question mark. */
+  /** `/api/v1/...`, with a query if there is one. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: object | undefined;
-  /** Beside those that every request has. */
+  /** In addition to those of every request. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** A longer answer is none. */
+  /** A longer answer is not accepted. */
   readonly maxAnswerBytes: number;
-  /** Called when the connection is there: nothing is sent if it throws. */
+  /** Called once connected: nothing is sent if it throws. */
   readonly assertMaySend?: (() => void) | undefined;
 }
 
-/** What came back, whatever its status. */
+/** An answer with any status. */
 export interface ApiAnswer {
   readonly kind: 'answer';
   readonly status: number;
-  /** Undefined where it is no JSON, or has too many levels. */
+  /** Undefined if it is not JSON, or has too many levels. */
   readonly body: unknown;
-  /** Of the sync that the answer is about; undefined where it does not say. */
+  /** Of the sync that the answer is about; undefined if it does not say. */
   readonly optionsDigest: string | undefined;
-  /** As of {@link destinationHeader}; undefined where it does not say. */
+  /** The value of {@link destinationHeader}; undefined if it is absent. */
   readonly destination: string | undefined;
-  /** As of {@link deploymentHeader}; undefined where it does not say. */
+  /** The value of {@link deploymentHeader}; undefined if it is absent. */
   readonly deployment: string | undefined;
 }
 
-/** Why there is no answer: of a command, it may have been taken all the same, but for `untrusted`, where nothing was sent. */
+/** Why there is no answer: a command may have been accepted all the same, except for `untrusted`, where nothing was sent. */
 export interface NoAnswer {
   readonly kind: 'unreachable' | 'untrusted';
   readonly error: unknown;
 }
 
-/** Sends a request to the API of a syncer or a verifier. Never rejects: that the signal was aborted is an `unreachable`, too. */
+/** Sends a request to the API of a syncer or a verifier. Never rejects: an aborted signal results in `unreachable`, too. */
 export async function callApi(
   { baseUrl, token, trust }: ApiTarget,
   { method, path, body, headers, maxAnswerBytes, assertMaySend }: ApiRequest,

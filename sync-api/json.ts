@@ -1,7 +1,7 @@
 import type * as syncer from './generated/syncer.ts';
 import type * as verifier from './generated/verifier.ts';
 
-/** What nobody changes who has it. */
+/** A value that its holder must not change. */
 type Immutable<T> = T extends object ? { readonly [Field in keyof T]: Immutable<T[Field]> } : T;
 
 /*
@@ -15,13 +15,13 @@ export type StartBody = Immutable<syncer.StartBody>;
 /** Body of POST /reset of a syncer. */
 export type ResetBody = Immutable<syncer.ResetBody>;
 
-/** Answer to a command that was taken, of both programs. */
+/** Answer to an accepted command, of both programs. */
 export type Success = Immutable<syncer.Success>;
 
-/** Answer to a command that was refused, or has failed, and to a question that has; of both programs. */
+/** Answer to a refused or failed command, or a failed query; of both programs. */
 export type Failure = Immutable<syncer.Failure>;
 
-/** Answer of GET /progress that tells none, of both programs. */
+/** Answer of GET /progress without a progress, of both programs. */
 export type ProgressFailure = Immutable<syncer.ProgressFailure>;
 
 /** Answer of GET /progress of a syncer. */
@@ -45,7 +45,7 @@ export type VerificationProgress = Immutable<verifier.VerificationProgress>;
 /** Answer to POST /writesOff of a verifier that knew it. */
 export type WritesOffAlready = Immutable<verifier.WritesOffAlready>;
 
-/** A difference, as a verifier shows it. */
+/** A difference, as a verifier reports it. */
 export type Mismatch = Immutable<verifier.Mismatch>;
 
 /** Answer of GET /mismatches of a verifier. */

@@ -3,31 +3,31 @@ import type { IndexBuilding, ReportedProgress } from './syncer-answers.ts';
 /* How far a sync is, put together from what its instances say. Undefined is an instance that has not said anything; null, what is not known. */
 type Instances = readonly (ReportedProgress | undefined)[];
 
-/** What a sync is known by at a glance. */
+/** The main figures of a sync. */
 export interface SummaryFigures {
-  /** Each instance reports that of all. */
+  /** Each instance reports the total for all. */
   readonly totalBytes: number | null;
-  /** By all instances together. */
+  /** All instances together. */
   readonly copiedBytes: number | null;
-  /** The largest; null where one instance does not know. */
+  /** The largest; null if one instance does not know. */
   readonly lagSeconds: number | null;
-  /** By all instances together; null where one does not say. */
+  /** All instances together; null if one does not report it. */
   readonly eventsApplied: number | null;
 }
 
-/** What is shown besides to somebody who looks at this sync alone. */
+/** Additional figures for a view of this sync alone. */
 export interface DetailFigures {
-  /** The largest; null where one instance does not know. */
+  /** The largest; null if one instance does not know. */
   readonly catchUpSeconds: number | null;
   /** Time until the oplog of the source no longer holds what the sync needs: the smallest. */
   readonly oplogSeconds: number | null;
   /** Indexes that are being built after the copy. */
   readonly indexes: IndexBuilding | null;
-  /** What the instances warn of, each once. */
+  /** The warnings of the instances, each once. */
   readonly warnings: readonly string[];
 }
 
-/** The figures of a sync at a glance, from what its instances report. */
+/** The main figures of a sync, from the reports of its instances. */
 export function summaryFigures(instances: Instances): SummaryFigures {
   return {
     totalBytes: largest(known(instances, 'estimatedTotalBytes')),
@@ -37,7 +37,7 @@ export function summaryFigures(instances: Instances): SummaryFigures {
   };
 }
 
-/** The other figures of a sync, from what its instances report. */
+/** The other figures of a sync, from the reports of its instances. */
 export function detailFigures(instances: Instances): DetailFigures {
   const indexes = instances.flatMap((one) => one?.indexBuilding ?? []);
   const [built, total] = [
@@ -63,7 +63,7 @@ function known(instances: Instances, field: NumberField): readonly number[] {
   return instances.map((one) => one?.[field]).filter((value) => value !== undefined);
 }
 
-/** None where one instance does not say its own. */
+/** Empty if one instance does not report its own. */
 function knownToAll(instances: Instances, field: NumberField): readonly number[] {
   const values = known(instances, field);
   return values.length === instances.length ? values : [];

@@ -7,9 +7,9 @@ import type { TopologyAnswer } from './json.ts';
  * own. Undefined is what a tool does not tell, or does not know.
  */
 
-/** How far an instance of a sync is, as it reports it. */
+/** The progress of an instance of a sync, as it reports it. */
 export interface ReportedProgress {
-  /** One of the contract, or whatever another tool calls it. */
+  /** One of the contract, or another tool's name for it. */
   readonly state: string;
   readonly info: string | undefined;
   /** ISO time. */
@@ -19,9 +19,11 @@ export interface ReportedProgress {
   /** How many times the sync was reversed. */
   readonly reversals: number | undefined;
   readonly canCommit: boolean;
-  /** True until a commit is refused or completed; false where it is proven that none is under way; null where the tool knows neither. */
+  /**
+   * True until a commit is refused or completed; false if it is proven that none is under way; null if the tool knows neither.
+   */
   readonly commitUnderWay: boolean | null | undefined;
-  /** What keeps a commit from being taken, where all is copied. */
+  /** What prevents a commit from being accepted, once everything is copied. */
   readonly commitObstacle: string | undefined;
   readonly canWrite: boolean | undefined;
   readonly lagTimeSeconds: number | undefined;
@@ -40,7 +42,7 @@ export interface ReportedProgress {
   /** Of the indexes that are built after the copy. */
   readonly indexBuilding: IndexBuilding | undefined;
   readonly warnings: readonly string[];
-  /** As it was received, but for what connection strings have of users and passwords. */
+  /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: Readonly<Record<string, unknown>>;
 }
 
@@ -50,15 +52,15 @@ export interface IndexBuilding {
   readonly total: number;
 }
 
-/** What `info` says while documents are copied. */
+/** The `info` while documents are copied. */
 export const copyInfo = 'collection copy';
 
-/** How a warning begins that tells what is in the way of a commit. */
+/** The prefix of a warning about what is in the way of a commit. */
 export const commitObstaclePrefix = 'commit: not possible now: ';
 
-/** Reads `progress` of an answer of a syncer, as received just now or as it is kept. Undefined where it is none: it has no state. */
+/** Reads `progress` of a syncer's answer, just received or stored. Undefined if it has no state, and so is none. */
 export function readProgress(progress: unknown): ReportedProgress | undefined {
-  // Another tool may tell what ours does not.
+  // Another tool may reveal what ours does not.
   const raw = objectOf(redactValue(progress));
   const state = textOf(raw['state']);
   if (state === undefined) return undefined;
@@ -77,7 +79,7 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
     commitUnderWay: commitUnderWay === null ? null : booleanOf(commitUnderWay),
     commitObstacle: obstacleIn(warnings),
     canWrite: booleanOf(raw['canWrite']),
-    // Recent versions of mongosync have the lag by kinds of events.
+    // Recent versions of mongosync report the lag by kinds of events.
     lagTimeSeconds:
       countOf(raw['lagTimeSeconds']) ?? countOf(objectOf(raw['lag'])['overallLagSeconds']),
     estimatedTotalBytes: countOf(copy['estimatedTotalBytes']),
@@ -97,8 +99,8 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
 }
 
 /**
- * Whether what an instance says proves that no commit is under way. Of a tool that does not tell: a commit request will succeed, or none
- * does, so that none is.
+ * Whether an instance's report proves that no commit is under way. For a tool that does not say: either a commit request will
+ * succeed, or its state excludes one.
  */
 export function tellsNoCommit({
   state,
@@ -108,7 +110,7 @@ export function tellsNoCommit({
   return commitUnderWay === undefined ? canCommit || state === 'PAUSED' : commitUnderWay === false;
 }
 
-/** How far a collection is of which instances copy all or parts. */
+/** The progress of a collection that is copied by one or several instances. */
 export interface ReportedCollection {
   readonly namespace: string;
   readonly totalBytes: number;
@@ -116,14 +118,14 @@ export interface ReportedCollection {
   readonly isCopied: boolean;
 }
 
-/** The collections that are copied: the first of them, and how many there are. */
+/** The collections that are copied: the first of them, and their number. */
 export interface ReportedCollections {
   readonly collections: readonly ReportedCollection[];
   readonly total: number;
   readonly copied: number;
 }
 
-/** Reads an answer of GET /collections; undefined where it lists none. */
+/** Reads an answer of GET /collections; undefined if it lists none. */
 export function readCollections(body: unknown): ReportedCollections | undefined {
   const { collections: list, total, copied } = objectOf(body);
   if (!Array.isArray(list)) return undefined;
@@ -140,7 +142,7 @@ export function readCollections(body: unknown): ReportedCollections | undefined 
   };
 }
 
-/** Puts together the collections that several instances copy parts of. One is copied when each has done its part. */
+/** Combines the collections that several instances copy parts of. A collection is copied once each has done its part. */
 export function combineCollections(lists: readonly ReportedCollections[]): ReportedCollections {
   const found = new Map<string, ReportedCollection>();
   for (const one of lists.flatMap((list) => list.collections)) {
@@ -165,7 +167,7 @@ function copiedAmong(collections: readonly ReportedCollection[]): number {
   return collections.filter(({ isCopied }) => isCopied).length;
 }
 
-/** Reads an answer of GET /topology; undefined where it does not say what the source is. */
+/** Reads an answer of GET /topology; undefined if it does not say what the source is. */
 export function readTopology(body: unknown): TopologyAnswer['topology'] | undefined {
   const { kind, shards } = objectOf(objectOf(body)['topology']);
   if (kind !== 'replicaSet' && kind !== 'sharded') return undefined;
@@ -174,7 +176,7 @@ export function readTopology(body: unknown): TopologyAnswer['topology'] | undefi
   return isWhole ? { kind, shards: ids } : undefined;
 }
 
-/** Whatever an instance says, more of it is no help. */
+/** Whatever an instance reports, more of it does not help. */
 const maxObstacleLength = 500;
 
 function obstacleIn(warnings: readonly string[]): string | undefined {
@@ -200,7 +202,7 @@ function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** No instance has a longer one: such a text says nothing. */
+/** No instance has a longer one: such a text is meaningless. */
 const maxIdLength = 1024;
 
 function instanceIdOf(value: unknown): string | undefined {
@@ -208,7 +210,7 @@ function instanceIdOf(value: unknown): string | undefined {
   return id === undefined || id.length > maxIdLength ? undefined : id;
 }
 
-/** A number that is less than 0, or more than is counted exactly, says nothing. */
+/** A number below 0, or too large to be exact, is meaningless. */
 function countOf(value: unknown): number | undefined {
   const count = numberOf(value);
   return count === undefined || count < 0 || count > Number.MAX_SAFE_INTEGER

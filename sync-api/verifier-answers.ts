@@ -6,17 +6,17 @@ import { redactValue } from '../service/redact.ts';
  * not tell, or does not know.
  */
 
-/** How far a verification is, as a verifier reports it. */
+/** The progress of a verification, as a verifier reports it. */
 export interface ReportedVerification {
-  /** One of the contract, or whatever another tool calls it. */
+  /** One of the contract, or another tool's name for it. */
   readonly phase: string;
-  /** What keeps the verification from going on, as a text. */
+  /** What keeps the verification from continuing, as a text. */
   readonly error: string | undefined;
-  /** Undefined where the tool has no such field, null where it does not know yet. */
+  /** Undefined if the tool has no such field, null if it does not know yet. */
   readonly verdict: string | null | undefined;
   /** What each side counts after all writes. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | undefined;
-  /** Its counts of tasks, as they were received. */
+  /** Its counts of tasks, as received. */
   readonly verificationStatus: JsonObject | undefined;
   /** Number of the pass; 0 is the first. */
   readonly generation: number | undefined;
@@ -27,7 +27,7 @@ export interface ReportedVerification {
     readonly documentsTotal: number | undefined;
     readonly secondsLeft: number | undefined;
   };
-  /** By all passes together. */
+  /** All passes together. */
   readonly documentsCompared: number | undefined;
   readonly bytesCompared: number | undefined;
   readonly mismatchCount: number | undefined;
@@ -36,9 +36,9 @@ export interface ReportedVerification {
   readonly mismatchNamespaces: readonly MismatchCount[];
   /** The first of them. */
   readonly mismatches: readonly ReportedMismatch[];
-  /** ISO time at which all of this was so, where the verifier does not know the latest. */
+  /** ISO time of these figures, if the verifier does not know the latest. */
   readonly asOf: string | undefined;
-  /** As it was received, but for what connection strings have of users and passwords. */
+  /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: JsonObject;
 }
 
@@ -61,9 +61,9 @@ export interface ReportedMismatch {
   readonly destinationValue: string | undefined;
 }
 
-/** Reads `progress` of an answer of a verifier, as received just now or as it is kept. Undefined where it is none: it has no phase. */
+/** Reads `progress` of a verifier's answer, just received or stored. Undefined if it has no phase, and so is none. */
 export function readVerification(progress: unknown): ReportedVerification | undefined {
-  // Another tool may tell what ours does not.
+  // Another tool may reveal what ours does not.
   const raw = objectOf(redactValue(progress));
   const phase = textOf(raw['phase']);
   if (phase === undefined) return undefined;
@@ -93,13 +93,13 @@ export function readVerification(progress: unknown): ReportedVerification | unde
   };
 }
 
-/** Some differences, as they were received, and `after` of the next page; undefined at the end. */
+/** Some differences, as received, and `after` of the next page; undefined at the end. */
 export interface ReportedMismatches {
   readonly mismatches: readonly JsonObject[];
   readonly next: string | undefined;
 }
 
-/** Reads an answer of GET /mismatches; undefined where it lists none. */
+/** Reads an answer of GET /mismatches; undefined if it lists none. */
 export function readMismatches(body: unknown): ReportedMismatches | undefined {
   const { mismatches, next } = objectOf(body);
   return Array.isArray(mismatches)
@@ -133,7 +133,7 @@ function countedIn(proof: unknown): ReportedVerification['documentsCounted'] {
   return source === undefined || destination === undefined ? undefined : { source, destination };
 }
 
-/** Rows of a name and a count; what is none is left out. */
+/** Rows of a name and a count; anything else is left out. */
 function countsIn(rows: unknown, nameField: 'kind' | 'namespace'): readonly MismatchCount[] {
   return arrayOf(rows)
     .map(objectOf)

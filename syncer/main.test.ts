@@ -5,7 +5,7 @@ import { startSyncer } from './main.ts';
 import { syncerOptionTable } from './options/syncer-options.ts';
 
 describe('a syncer that is told to stop before it has begun', () => {
-  // Nothing answers at these addresses, and nobody is to be asked.
+  // Nothing answers at these addresses, and nothing should connect to them.
   const flags = {
     cluster0: 'mongodb://127.0.0.1:1',
     cluster1: 'mongodb://127.0.0.1:2',

@@ -13,12 +13,12 @@ import type {
 } from '../../sync-api/json.ts';
 import type { Syncer } from '../lifecycle/syncer.ts';
 
-/** Collections that /api/v1/collections shows: it is for people. */
+/** How many collections /api/v1/collections shows: it is meant for people. */
 const maxCollectionsShown = 100;
 
 const commands = ['start', 'pause', 'resume', 'reverse', 'reset'] as const;
 
-/** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, of the same shape. */
+/** The endpoints of the contract, part 4, and those of pause, resume, reverse and reset, in the same form. */
 export function syncerRoutes(
   syncer: Pick<
     Syncer,
@@ -92,7 +92,7 @@ export function syncerRoutes(
   ];
 }
 
-/** Which sync a command is for; undefined where it does not say. A header that is sent twice is that of no sync. */
+/** Which sync a command is for; undefined if it does not say. A header that is sent twice matches no sync. */
 function digestIn(headers: IncomingHttpHeaders): string | undefined {
   const digest = headers[optionsDigestHeader.toLowerCase()];
   return Array.isArray(digest) ? digest.join() : digest;

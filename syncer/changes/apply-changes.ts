@@ -18,23 +18,23 @@ import {
 import type { RoutedChange } from './change-lanes.ts';
 import { ChangeWriter } from './write-changes.ts';
 
-/** Collections of one lane that are written to side by side. */
+/** How many collections of one lane are written to side by side. */
 const maxCollections = 4;
 
 /**
  * Applies changes to the destination. When `apply` resolves, a majority has them all.
  *
- * May be repeated over any later state of the documents: an inserted or replaced document is put as a whole, whatever
- * stands there; a delete is a delete; an update is the oplog's own difference, which leads to the same document when the
- * later ones follow it again. An inserted document goes out as an insert, which costs the server a quarter of a
- * replacement; the one that is refused because its `_id` is there already, as after a restart, is put as a replacement.
+ * May be repeated over any later state of the documents: an inserted or replaced document is put as a whole, whatever is there;
+ * a delete is a delete; an update is the oplog's own difference, which leads to the same document once the later ones follow it
+ * again. An inserted document is sent as an insert, which costs the server a quarter of a replacement; if it is refused because
+ * its `_id` is there already, as after a restart, it is put as a replacement.
  */
 export class ChangeApplier {
   readonly #source: Source;
   readonly #destination: Destination;
   readonly #monitor: SyncMonitor;
   readonly #writer: ChangeWriter;
-  /** Collections where most inserts were refused lately: there they go out as replacements at once. */
+  /** Collections that refused most inserts lately: there they are sent as replacements at once. */
   readonly #refusing = new Set<string>();
 
   constructor(source: Source, destination: Destination, monitor: SyncMonitor, logger: Logger) {
@@ -76,7 +76,7 @@ export class ChangeApplier {
     for (const batch of coalesce(changes, { isCollated })) {
       const { writes, deletes, withoutShardKey } =
         addressing === 'byShardKey' ? splitByShardKey(batch) : { ...batch, withoutShardKey: [] };
-      // No id is in two of them, so that they may go side by side; under a collation one of the first two is empty.
+      // No id is in two of them, so they may run side by side; under a collation one of the first two is empty.
       const results = await Promise.allSettled([
         addressing === 'onEveryShard'
           ? this.#writer.putOnEveryShard(collection, writes)
@@ -92,7 +92,7 @@ export class ChangeApplier {
     }
   }
 
-  /** Inserts go first: what is before an insert of the same id has been left out by coalescing. */
+  /** Inserts go first: coalescing has left out what comes before an insert of the same id. */
   async #write(collection: TrackedCollection, writes: readonly DocumentWrite[]): Promise<void> {
     const key = collection.uuid.toHexString(false);
     if (this.#refusing.has(key)) {
@@ -111,7 +111,7 @@ export class ChangeApplier {
     await this.#writer.putOrUpdate(collection, [...refused, ...others]);
   }
 
-  /** A capped collection: one change after the other; an inserted document always goes to the end. */
+  /** For a capped collection: one change after the other; an inserted document always goes to the end. */
   async #applyInOrder(
     collection: TrackedCollection,
     changes: readonly DocumentChange[],

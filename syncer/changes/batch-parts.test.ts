@@ -149,7 +149,7 @@ describe('coalesce', () => {
         for (const change of changes) applyChange(expected, change, mark);
         const actual = start();
         for (const { writes, deletes } of coalesce(changes)) {
-          // In either order of the two parts.
+          // The two parts may go in either order.
           for (const change of [...deletes, ...writes]) applyChange(actual, change, mark);
         }
         assert.deepEqual([...actual].sort(), [...expected].sort());
@@ -159,7 +159,7 @@ describe('coalesce', () => {
   });
 
   it('never has writes and deletes in one batch under a collation', () => {
-    // Equal to each other, as the server sees them under a collation that ignores case.
+    // Equal to each other for the server under a collation that ignores case.
     const changes = (
       [
         ['insert', 'a'],

@@ -12,25 +12,25 @@ import {
 } from '../source/change-event.ts';
 import type { ChangeBatch } from '../source/change-reader.ts';
 
-/** A change of a document, and the event that tells of it. */
+/** A change of a document, and its event. */
 export interface ReadChange {
   readonly raw: RawDocument;
   readonly event: DocumentEvent;
 }
 
-/** A change of the catalog, and the event that tells of it. */
+/** A change of the catalog, and its event. */
 export interface ReadCatalogEvent {
   readonly raw: RawDocument;
   readonly event: CatalogEvent;
 }
 
-/** Changes of documents that follow each other, or one change of the catalog. */
+/** Successive changes of documents, or one change of the catalog. */
 export interface BatchPart {
   readonly changes: readonly ReadChange[];
   readonly catalogEvent: ReadCatalogEvent | undefined;
-  /** Memory that they hold. */
+  /** The memory that they hold. */
   readonly bytes: number;
-  /** Covers them, and all that is before them. */
+  /** Covers them, and everything before them. */
   readonly token: RawDocument;
 }
 
@@ -45,8 +45,8 @@ export interface ReadBatch {
 }
 
 /**
- * Reads the events of a batch, before anything is made of any of them.
- * @throws MalformedAnswer where one lacks what its kind has.
+ * Reads the events of a batch, before any of them is used.
+ * @throws MalformedAnswer if one lacks what its kind must have.
  */
 export function readBatch({ events, bytes, token }: ChangeBatch): ReadBatch {
   return { events: events.map(readEvent), bytes, token };
@@ -57,7 +57,7 @@ function readEvent(raw: RawDocument): ReadChange | ReadCatalogEvent {
   return event.type === 'document' ? { raw, event } : { raw, event };
 }
 
-/** Takes a batch of the change stream apart at the changes of the catalog. The last part has the token of the batch. */
+/** Splits a batch of the change stream at the changes of the catalog. The last part has the token of the batch. */
 export function partsOf({ events, bytes, token }: ReadBatch): BatchPart[] {
   const parts: BatchPart[] = [];
   let changes: ReadChange[] = [];
@@ -87,7 +87,7 @@ export function partsOf({ events, bytes, token }: ReadBatch): BatchPart[] {
   return parts;
 }
 
-/** A batch without the events that are not before a time. Events come in the order of their times. */
+/** A batch with only the events before a time. Events come in the order of their times. */
 export function changesBefore(batch: ReadBatch, time: Timestamp): ReadBatch {
   const last = batch.events.findLastIndex(({ raw }) => !isAtMost(time, timeOf(raw)));
   return { ...batch, events: batch.events.slice(0, last + 1) };
@@ -97,7 +97,7 @@ function timeOf(event: RawDocument): Timestamp {
   return eventTime(timeField.pick(event).clusterTime);
 }
 
-/** A copy, as the rest of the event is not kept with it. */
+/** A copy, so as not to keep the rest of the event in memory. */
 function tokenOf(event: RawDocument): RawDocument {
   const { _id } = tokenField.pick(event);
   if (_id === undefined) throw new MalformedAnswer('a change event without a resume token');
@@ -107,7 +107,7 @@ function tokenOf(event: RawDocument): RawDocument {
 /** A change that leaves a document. */
 export type DocumentWrite = Exclude<DocumentChange, { readonly kind: 'delete' }>;
 
-/** A change that has the whole document. */
+/** A change that includes the whole document. */
 export type WholeDocument = Exclude<DocumentWrite, { readonly kind: 'update' }>;
 
 /** Changes that can be sent as one update command, in order, and one delete command after it. */
@@ -117,11 +117,10 @@ export interface WriteBatch {
 }
 
 /**
- * Shortens a sequence of changes without changing what they lead to: a whole document or a delete makes all that came
- * before for the same id unnecessary. No id stands in both parts of a batch, so that their order does not matter; two
- * ids that the server takes for the same but that differ in their bytes never stand in one batch. Under a collation it
- * is not known which ids those are: between two that are there one after the other is a delete, so that no batch has
- * both parts then.
+ * Shortens a sequence of changes without changing their result: a whole document or a delete makes all earlier changes of the
+ * same id unnecessary. No id is in both parts of a batch, so their order does not matter. Two ids that are equal to the server
+ * but differ in their bytes are never in one batch. Under a collation those ids are unknown; but the first of two such
+ * documents is deleted before the second exists, so no batch has both parts then.
  */
 export function coalesce(
   changes: readonly DocumentChange[],
@@ -139,7 +138,7 @@ export function coalesce(
   for (const change of changes) {
     const { exact, canonical } = change.key;
     const isDelete = change.kind === 'delete';
-    // Where they are the same, no other id has this canonical form.
+    // If they are equal, no other id has this canonical form.
     const mayDiffer = canonical !== exact;
     if (mayDiffer && (exactOf.get(canonical) ?? exact) !== exact) close();
     if (isCollated && isDelete !== isDeleting) close();
@@ -147,7 +146,7 @@ export function coalesce(
     if (mayDiffer) exactOf.set(canonical, exact);
     const before = perId.get(exact);
     if (change.kind !== 'update' || before === undefined) perId.set(exact, [change]);
-    // An update of a document that was deleted before it has nothing to change.
+    // An update after the document's delete has nothing to change.
     else if (before.at(-1)?.kind !== 'delete') before.push(change);
   }
   close();
@@ -162,16 +161,16 @@ function batchOf(perId: ReadonlyMap<string, readonly DocumentChange[]>): WriteBa
   };
 }
 
-/** A batch of which some changes do not tell which document of their `_id` they are of. */
+/** A batch in which some changes do not say which document of their `_id` they are about. */
 export interface SplitBatch extends WriteBatch {
   readonly withoutShardKey: readonly DocumentChange[];
 }
 
 /**
- * Takes out the changes of a sharded collection whose events leave out the shard key. The document has none of its fields;
- * or the shard did not know the collection's placement at that moment, as when a chunk has just come to it or left it (seen
- * on 6.0.5: an update that changed the shard key, while chunks were moved). Which of the two it is the event does not say,
- * so that the document cannot be looked for by its shard key.
+ * Takes out the changes of a sharded collection whose events omit the shard key. Either the document has none of its fields, or
+ * the shard did not know the collection's placement at that moment, for example when a chunk had just arrived or left (seen on
+ * 6.0.5: an update that changed the shard key, while chunks were moved). The event does not say which, so the document cannot
+ * be looked up by its shard key.
  */
 export function splitByShardKey({ writes, deletes }: WriteBatch): SplitBatch {
   const isPlaced = ({ key }: DocumentChange): boolean => key.placed !== undefined;

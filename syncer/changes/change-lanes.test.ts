@@ -22,7 +22,7 @@ interface Story {
   opened: number;
 }
 
-/** Lanes whose applying takes as many turns as `turns` says in circles; change `failing` is refused. */
+/** Lanes that take the numbers of turns in `turns`, in rotation, to apply; change `failing` is refused. */
 function storyOf(turns: readonly number[], failing = -1): Story {
   let next = 0;
   const applied: Change[] = [];
@@ -62,7 +62,7 @@ async function addAll(
   story: Story,
   lists: readonly (readonly number[])[],
   afterBatch: (batch: number) => Promise<void> = async (batch) => {
-    // Lanes that end in this very turn need to be begun again, too.
+    // Lanes that end in this very turn must be started again, too.
     await (batch % 3 === 0 ? setImmediate() : Promise.resolve());
   },
 ): Promise<Change[]> {

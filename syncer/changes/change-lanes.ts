@@ -6,7 +6,7 @@ import type { DocumentChange, DocumentEvent } from '../source/change-event.ts';
 import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
-/** One batch of the change stream: what is known once all its changes, and all before it, are on the destination. */
+/** One batch of the change stream: what is known once its changes, and all before it, are on the destination. */
 export interface StreamPosition {
   readonly token: RawDocument;
   readonly time: Timestamp;
@@ -15,35 +15,35 @@ export interface StreamPosition {
 /** A batch that is being applied. */
 export type OpenPosition = StreamPosition & EventBatch;
 
-/** What lanes do, and how much of it at a time. */
+/** What lanes do, and how much at a time. */
 export interface LanesOptions<Change> {
   readonly lanes: number;
-  /** Changes that a lane applies at a time, at the most. */
+  /** How many changes a lane applies at a time, at most. */
   readonly maxChanges: number;
-  /** Bytes of them after which no further one is taken. */
+  /** A lane takes no more changes once they have this many bytes. */
   readonly maxBytes: number;
   readonly bytesOf: (change: Change) => number;
   /** Applies changes of one lane, in order. */
   readonly apply: (changes: readonly Change[]) => Promise<void>;
-  /** A further position has been reached: called for each, in order. */
+  /** Called for each position that is reached, in order. */
   readonly reached: (position: StreamPosition) => void;
-  /** Called once, for the first error of `apply`. Nothing is applied any more. */
+  /** Called once, for the first error of `apply`. Nothing more is applied. */
   readonly failed: (error: unknown) => void;
 }
 
 interface Lane<Change> {
   waiting: { readonly change: Change; readonly position: OpenPosition }[];
-  /** Undefined while the lane has nothing to do. */
+  /** Undefined while the lane is idle. */
   running: Promise<void> | undefined;
 }
 
 /**
- * Applies changes side by side, in lanes. A lane takes all that has come to it while it was busy, so that batches are
- * small when there is little to do and large when there is much.
+ * Applies changes side by side, in lanes. A lane takes everything that has come to it while it was busy, so batches are small
+ * when there is little to do and large when there is much.
  *
- * The invariant: changes given to one lane are applied in the order in which they were added, none before all those
- * earlier in its lane; a position is reached when all events of it and of every earlier position are finished.
- * Between lanes there is no order. The caller gives all changes of one document to one lane.
+ * The invariant: changes given to one lane are applied in the order in which they were added, none before all those earlier in
+ * its lane; a position is reached when all events of it and of every earlier position are finished. Between lanes there is no
+ * order. The caller gives all changes of one document to one lane.
  */
 export class ChangeLanes<Change> {
   readonly #options: LanesOptions<Change>;
@@ -64,7 +64,7 @@ export class ChangeLanes<Change> {
     }));
   }
 
-  /** Begins a batch of the stream. It is reached when all of its events have been added and applied, or passed over. */
+  /** Opens a batch of the stream. It is reached when all of its events have been added and applied, or skipped. */
   open(
     position: StreamPosition,
     { events, bytes }: Pick<EventBatch, 'events' | 'bytes'>,
@@ -81,12 +81,12 @@ export class ChangeLanes<Change> {
     this.#events++;
   }
 
-  /** Passes over an event of an open batch. */
+  /** Skips an event of an open batch. */
   pass(position: OpenPosition): void {
     position.finished++;
   }
 
-  /** Lets lanes that have nothing to do begin with what was added, and reports what has been reached. */
+  /** Lets idle lanes start with what was added, and reports what has been reached. */
   start(): void {
     for (const lane of this.#lanes) {
       if (lane.running || lane.waiting.length === 0) continue;
@@ -95,7 +95,7 @@ export class ChangeLanes<Change> {
     this.#advance();
   }
 
-  /** Resolves when all that was added has been applied. @throws the error of `apply`. */
+  /** Resolves when everything added has been applied. @throws the error of `apply`. */
   async drain(): Promise<void> {
     this.start();
     await this.#until(() => this.#events === 0);
@@ -106,7 +106,7 @@ export class ChangeLanes<Change> {
     await this.#until(() => this.#bytes < bytes);
   }
 
-  /** Begins nothing any more, and waits for what is under way. */
+  /** Starts nothing more, and waits for what is running. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await Promise.all(this.#lanes.map(async ({ running }) => await running));
@@ -169,7 +169,7 @@ export class ChangeLanes<Change> {
   }
 }
 
-/** A change with the collection that it is of, and the lane that it goes to. */
+/** A change with its collection, and its lane. */
 export interface RoutedChange {
   readonly collection: TrackedCollection;
   readonly change: DocumentChange;
@@ -178,13 +178,13 @@ export interface RoutedChange {
 
 interface Route {
   readonly collection: TrackedCollection;
-  /** Where all changes of the collection go; undefined when their documents decide. */
+  /** The lane of all changes of the collection; undefined if the documents decide. */
   readonly lane: number | undefined;
 }
 
 /**
- * Chooses the lane of each change: by the canonical `_id`, so that all changes of what the server takes for one document
- * are in one lane. A collection whose changes have to follow each other (isAppliedInOrder) has one lane.
+ * Chooses the lane of each change by the canonical `_id`, so that all changes of what the server considers one document are in
+ * one lane. A collection whose changes must be applied in order (isAppliedInOrder) has one lane.
  */
 export class ChangeRouter {
   readonly #catalog: TrackedCatalog;

@@ -32,14 +32,14 @@ import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
 import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
 import { logEvent } from './log-event.ts';
 
-/** Bytes of events read and not applied, at which no more are read. A batch that is on its way comes on top. */
+/** Reading stops at this many bytes of events that were read and not applied. A batch that is on its way comes on top. */
 const maxBufferedBytes = 48 * 1024 * 1024;
 
-/** What a lane applies at a time: much enough that round trips do not count, little enough that lanes end together. */
+/** How many changes a lane applies at a time: enough that round trips do not matter, few enough that lanes end together. */
 const maxLaneChanges = 2_000;
 const maxLaneBytes = 4 * 1024 * 1024;
 
-/** What changes are applied by. */
+/** What applying changes needs. */
 export interface FollowParts {
   readonly source: Source;
   readonly destination: Destination;
@@ -49,33 +49,33 @@ export interface FollowParts {
   readonly coordination: Coordination;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** Lanes in which changes of documents are applied side by side. */
+  /** How many lanes apply changes of documents side by side. */
   readonly lanes: number;
   readonly signal: AbortSignal;
 }
 
-/** What ends the applying of changes. */
+/** When to end applying changes. */
 export interface ChangesEnd {
-  /** True when they are to end as soon as what was applied can be stored. */
+  /** True if they should end as soon as what was applied can be stored. */
   readonly isPausing: () => boolean;
 }
 
 /**
- * Applies the source's change events from `start` on: all before the commit time, and none later. What was applied is
- * stored as it goes; the last checkpoint covers that time.
+ * Applies the source's change events from `start` on: all before the commit time, and none later. Progress is stored along the
+ * way; the last checkpoint covers that time.
  *
- * Batches of the stream are fetched, taken apart into lanes and applied at the same time. What holds it together:
+ * Batches of the stream are fetched, split into lanes and applied at the same time. These rules make that safe:
  * - changes of one document are in one lane, and a lane keeps their order (ChangeRouter, ChangeLanes);
  * - a change of the catalog is a barrier: all changes before it are applied first, none after it is looked at before;
- * - a resume token is stored only when a majority of the destination has all that it covers (every write waits for a
+ * - a resume token is stored only when a majority of the destination has everything that it covers (every write waits for a
  *   majority; Checkpoints);
  * - everything may be applied again from an older token (ChangeApplier).
  *
  * The operations of a transaction have one cluster time and follow each other in the stream. They go to their lanes like
- * others: during the sync a reader of the destination may see a part of them. After the commit none does: whether the
- * events of a batch are before it is asked after the batch has been read, and before any of them is applied. So those
- * applied without knowing are all before it; where it is known, those that are not are left out. A transaction is wholly
- * on one side, whatever batches it comes in.
+ * others: during the sync a reader of the destination may see a part of them. After the commit no reader does: the commit time
+ * is looked up after a batch has been read, and before any of its events is applied. So events that are applied while the time
+ * is unknown are all before it; once it is known, later ones are left out. A transaction is wholly on one side, whatever
+ * batches it comes in.
  */
 export async function followChanges(
   parts: FollowParts,
@@ -124,11 +124,11 @@ export async function followChanges(
         const isLast = part === parts.at(-1);
         const isDone = isPausing() || (isEnd && isLast);
         if (isDone || isOutdated || (isLast && parts.length > 1)) await follower.finish(position);
-        // Before a commit what is being built ends: it would have to be begun again.
+        // Before a commit, wait for running index builds: the commit would have to start them again.
         if (isDone && !isPausing()) await follower.finishBuilds();
         if (isDone) return;
         if (!isOutdated) continue;
-        // From here on this instance applies others: what has been read goes by what was before.
+        // From here on this instance applies other changes: what was read matches the former filter.
         match = matchNow;
         await batches.return(undefined as never).catch(() => undefined);
         monitor.forgetBuffered();
@@ -152,7 +152,7 @@ class ChangeFollower {
   readonly #router: ChangeRouter;
   readonly #checkpoints: Checkpoints;
   readonly #builder: LeftIndexBuilder;
-  /** All that was taken. */
+  /** The last position taken. */
   #last: StreamPosition | undefined;
 
   constructor(parts: FollowParts, failed: (error: unknown) => void) {
@@ -198,13 +198,13 @@ class ChangeFollower {
     return position;
   }
 
-  /** Waits until all that was taken is applied, and stores that. */
+  /** Waits until everything taken is applied, and stores that. */
   async finish(position: StreamPosition): Promise<void> {
     await this.#lanes.drain();
     await this.#checkpoints.save(position);
   }
 
-  /** Waits until no index is being built any more. */
+  /** Waits until no index is being built. */
   async finishBuilds(): Promise<void> {
     await this.#builder.finish();
   }
@@ -232,9 +232,9 @@ class ChangeFollower {
   async #applyCatalogEvent(event: CatalogEvent, position: OpenPosition): Promise<void> {
     const { coordination, destination, catalogChanges, monitor } = this.#parts;
     await this.#lanes.drain();
-    // A restarted instance repeats nothing from before the change. Other instances rely on that; and an update that is
-    // repeated once the destination has a rename, and the state does not yet, would meet nothing under the old name, and
-    // put the document there.
+    // A restarted instance repeats nothing from before the change. Other instances rely on that. Also, if an update was
+    // repeated after the rename reached the destination, but not the state, it would find nothing under the old name, and put
+    // the document there.
     if (this.#last) await this.#checkpoints.save(this.#last);
     const work = `${event.operation} of ${namespaceText(event.namespace)}`;
     const place = { text: resumeTokenText(position.token), time: position.time };
@@ -243,7 +243,7 @@ class ChangeFollower {
         using warning = monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
         warning.set('this catalog change has not completed');
         await this.#builder.aside(event, async () => {
-          // What the attempt that failed has begun. Before the first one, all is finished.
+          // What the failed attempt has started. Before the first attempt everything is finished.
           if (attempt > 0) await catalogChanges.finishCollections();
           await catalogChanges.apply(event);
         });
@@ -255,10 +255,10 @@ class ChangeFollower {
   }
 }
 
-/** A checkpoint is stored this often while events flow. */
+/** How often a checkpoint is stored while events flow. */
 const intervalMs = 1_000;
 
-/** Stores how far change events have been applied, beside the applying, and one at a time. */
+/** Stores how far change events have been applied, in the background, and one checkpoint at a time. */
 export class Checkpoints {
   readonly #store: WorkStore;
   readonly #monitor: SyncMonitor;
@@ -267,14 +267,14 @@ export class Checkpoints {
   #isSaving = false;
   #savedAt = 0;
 
-  /** @param failed - called when a checkpoint could not be stored that nobody waits for. */
+  /** @param failed - called if a checkpoint that nobody waits for could not be stored. */
   constructor(store: WorkStore, monitor: SyncMonitor, failed: (error: unknown) => void) {
     this.#store = store;
     this.#monitor = monitor;
     this.#failed = failed;
   }
 
-  /** Everything up to a position is on a majority of the destination: it is stored now and then. */
+  /** A majority of the destination has everything up to a position: it is stored at intervals. */
   reached(position: StreamPosition): void {
     if (this.#isSaving || Date.now() - this.#savedAt < intervalMs) return;
     this.save(position).catch(this.#failed);
@@ -296,7 +296,7 @@ export class Checkpoints {
     await saving;
   }
 
-  /** Waits for what is under way. */
+  /** Waits for a checkpoint that is being stored. */
   async stop(): Promise<void> {
     await this.#saving;
   }

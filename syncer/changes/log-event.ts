@@ -9,12 +9,12 @@ import {
 import type { Logger } from '../../service/logger.ts';
 import type { ChangeEvent } from '../source/change-event.ts';
 
-/** Drawn by each process, so that nobody finds an `_id` by trying. */
+/** Drawn by each process, so that nobody can find an `_id` by guessing. */
 const salt = randomBytes(16);
 
 /**
- * Logs a change event at debug: what it is, where, when. An `_id` is user data, as everything else in a document is: of
- * the `_id` there is a hash, the same for the same document for as long as the process lives.
+ * Logs a change event at debug: its kind, namespace and time. An `_id` is user data, like everything else in a document, so it
+ * is logged as a hash, which stays the same for a document as long as the process lives.
  */
 export function logEvent(logger: Logger, raw: RawDocument, event: ChangeEvent): void {
   const fields = new Map(elementsOf(raw).map((element) => [element.name, element]));

@@ -10,17 +10,17 @@ import type { Source } from '../source/source.ts';
 
 const intervalMs = 2_000;
 
-/** What the user may not look at is tried again now and then: a role may be granted. */
+/** How often to retry what the user may not read: a role may be granted. */
 const intervalAfterRefusalMs = 60_000;
 
-/** Whether what is written to the source in a phase has to come to the destination. */
+/** Whether writes to the source in a phase must reach the destination. */
 export function followsSource(phase: Phase): boolean {
   switch (phase) {
     case 'copy':
     case 'changes':
     case 'preparing':
       return true;
-    // Where it begins is not fixed yet.
+    // The start time is not fixed yet.
     case 'catalog':
     case 'restoring':
     case 'done':
@@ -29,7 +29,7 @@ export function followsSource(phase: Phase): boolean {
   }
 }
 
-/** What is told what is seen, and what ends the watch. */
+/** What the watch reports to, and what ends it. */
 interface Watching {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
@@ -37,8 +37,8 @@ interface Watching {
 }
 
 /**
- * Looks every other second, until the signal is aborted, whether somebody has written to a replica set by applyOps, so that the sync
- * stops when that is done, and not when it is committed. What keeps it from looking is told of in the warnings.
+ * Checks every other second, until the signal is aborted, whether somebody has written to a replica set by applyOps, so that
+ * the sync stops when that happens, and not only at the commit. A warning says what prevents the check.
  * @throws SyncError ApplyOpsOnSource.
  */
 export async function watchAppliedOps(

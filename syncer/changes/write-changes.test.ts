@@ -27,7 +27,7 @@ const replacement = (id: number): WholeDocument => {
 
 describe('ChangeWriter', () => {
   it('loses nothing where one of several refused changes is written in its place', async () => {
-    // No server has a capped collection that is sharded: what would follow from one is shown here alone.
+    // No server has a sharded capped collection: what would follow from one can only be shown here.
     const collection = {
       uuid: new UUID(),
       namespace: { db: 'db', coll: 'c' },

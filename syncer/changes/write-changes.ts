@@ -12,23 +12,23 @@ import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { DocumentWrite, WholeDocument } from './batch-parts.ts';
 
-/** The server takes 16 KiB above the largest document for a statement: it has an `_id` beside a document. */
+/** The server allows a statement 16 KiB more than the largest document: it has an `_id` beside a document. */
 const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;
 
-/** The server closes a connection on which a message of more than 48,000,000 bytes comes. */
+/** The server closes a connection that sends a message of more than 48,000,000 bytes. */
 const maxMessageBytes = 32_000_000;
 
-/** How many of the inserts among some writes met no document. */
+/** How many of the inserts among some writes were new documents. */
 export interface PutResult {
   readonly insertCount: number;
   readonly newCount: number;
 }
 
 /**
- * Writes changes of documents to the destination, in order, acknowledged by a majority. One rule for what cannot be written as
- * the change says it: the document is put as it is on the source now. That is where the later changes lead to, and they may be
- * repeated over it. So it is with what the server refuses, with a statement that is too large to send, and with an update that
- * meets no document; a document that is gone from the source is deleted, as a later change does.
+ * Writes changes of documents to the destination, in order, acknowledged by a majority. One rule applies if a change cannot be
+ * written as it is: the document is put as it is on the source now. The later changes lead to that state, and may be repeated
+ * over it. This covers what the server refuses, a statement that is too large to send, and an update that finds no document. A
+ * document that is gone from the source is deleted, as a later change does.
  */
 export class ChangeWriter {
   readonly #source: Source;
@@ -94,7 +94,7 @@ export class ChangeWriter {
       const error = failed.toError();
       const write = rest[done];
       if (!mayPutInstead(error) || !write) throw error;
-      // Updates of the shard key come in numbers: where one is refused soon after another, more are taken with it.
+      // Updates of the shard key come in numbers: if one is refused soon after another, more are handled together with it.
       const isSoon = isOnAnyShard && rest !== writes && done <= together;
       together = isSoon ? Math.min(together * 4, maxPutTogether) : 1;
       this.#logger.debug(
@@ -114,8 +114,8 @@ export class ChangeWriter {
   }
 
   /**
-   * Puts whole documents, and updates others, where a document that stands there already may be on any shard: it is deleted
-   * first, as no insert would be refused because of it. Acknowledged by a majority.
+   * Puts whole documents, and updates others, if an existing document may be on any shard: it is deleted first, as it would not
+   * make an insert fail. Acknowledged by a majority.
    * @throws SyncError OrphanInTheWay.
    */
   async putOnEveryShard(
@@ -133,7 +133,7 @@ export class ChangeWriter {
   }
 
   /**
-   * Deletes whatever stands at the ids of whole documents, and inserts them.
+   * Deletes everything with the ids of whole documents, and inserts them.
    * @throws SyncError OrphanInTheWay.
    */
   async replace(
@@ -157,9 +157,9 @@ export class ChangeWriter {
   }
 
   /**
-   * Applies a change of a capped collection that an index has refused, without that index: what is deleted and inserted would
-   * lose its place.
-   * @returns false where the collection is not capped, or the change is refused for another reason.
+   * Applies a change of a capped collection that an index has refused, after dropping that index: a document that is deleted
+   * and inserted would lose its place.
+   * @returns false if the collection is not capped, or the change is refused for another reason.
    */
   async #putInPlace(
     { namespace, options }: TrackedCollection,
@@ -177,9 +177,9 @@ export class ChangeWriter {
   }
 
   /**
-   * Puts the documents of updates that found none, where the source has them: what takes the place of a document is a delete
-   * and an insert, and the process that did the first may have died before the second. Where they are gone from the source,
-   * as when changes are repeated, nothing is put.
+   * Puts the documents of updates that found none, if the source has them: a document is replaced by a delete and an insert,
+   * and the process may have died between the two. If they are gone from the source, as when changes are repeated, nothing is
+   * put.
    */
   async #putMissing(
     collection: TrackedCollection,
@@ -193,14 +193,14 @@ export class ChangeWriter {
 }
 
 /**
- * True for the refusal of a change that the document of the source can take the place of. What passes, or what a person has to
- * act on, is no such refusal. What is unclear may be: if the document is refused, too, that is tried again.
+ * True if a refused change can be replaced by the document of the source. That excludes temporary errors, and those that a
+ * person has to act on. It includes unclear ones: if the document is refused, too, that is retried.
  */
 function mayPutInstead(error: unknown): boolean {
   return isRefused(error) || isUnclear(error);
 }
 
-/** As many of the statements as fit into one command, from the first on; none where the first one is too large for any. */
+/** As many of the statements as fit into one command, from the first on; none if the first is too large for any command. */
 function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocument[] {
   let bytes = 0;
   const end = statements.findIndex((statement) => {
@@ -210,9 +210,9 @@ function statementsThatFit(statements: readonly RawDocument[]): readonly RawDocu
   return end === -1 ? statements : statements.slice(0, end);
 }
 
-/** How statements name documents. */
+/** How statements identify documents. */
 export interface StatementSettings {
-  /** An update of what is at the id on every shard: under a collation the server refuses to look for one document there. */
+  /** Update everything with the id on every shard: under a collation the server refuses to look for a single document there. */
   readonly isMulti: boolean;
   /** Of a collection that is sharded on the source; null for others. */
   readonly shardKey: ShardKey | null;
@@ -224,7 +224,7 @@ export function updateStatement(
   { isMulti, shardKey }: StatementSettings,
 ): RawDocument {
   const { id } = write.key;
-  // With its shard key it is the one document that the change was of: not another of its id, to which it has been moved.
+  // With its shard key it matches the one document that changed: not another of its id, to which it has been moved.
   const query = shardKey === null ? undefined : placedQuery(write.key, shardKey);
   if (write.kind === 'update') {
     const writer = new RawWriter(write.diff.length + (query ?? id).length + 128);

@@ -13,7 +13,7 @@ describe('Commit', () => {
   it('stops trying to fix its time when the signal of its caller is aborted, however long the source fails', async () => {
     const asked = new AbortController();
     const reason = new Error('nobody asks any more');
-    /** What a command is run on: it fails by what passes. */
+    /** Runs commands, which fail with a temporary error. */
     const client = {
       get topology(): never {
         asked.abort(reason);

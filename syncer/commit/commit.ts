@@ -16,10 +16,10 @@ import { Restoration } from './restore.ts';
 import { ShardSettlement } from './settle-destination.ts';
 import { SourceSettlement } from './settle-source.ts';
 
-/** What a commit is carried out by. */
+/** What carrying out a commit needs. */
 interface CommitParts {
   readonly source: Source;
-  /** The connections of the source, where its users are blocked. */
+  /** The connections to the source, where its users are blocked. */
   readonly sourceCluster: ClusterClient;
   readonly destination: Destination;
   readonly catalog: TrackedCatalog;
@@ -30,11 +30,11 @@ interface CommitParts {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** How many collections are restored side by side. */
+  /** How many collections to restore side by side. */
   readonly workers: number;
 }
 
-/** The commit of a sync: the steps of its coordinator. Each may be repeated from any point. */
+/** The commit of a sync: the coordinator's steps. Each may be repeated from any point. */
 export class Commit {
   readonly #parts: CommitParts;
   readonly #sourceSettlement: SourceSettlement;
@@ -52,9 +52,9 @@ export class Commit {
   }
 
   /**
-   * Fixes the cluster time up to which changes belong to a commit, after blocking the writes of ordinary users where that
-   * is asked for. May be repeated until the time is stored.
-   * @param signal - of what asks for it: a source that does not answer keeps it no longer.
+   * Fixes the cluster time up to which changes belong to a commit, after blocking the writes of ordinary users if requested.
+   * May be repeated until the time is stored.
+   * @param signal - of the caller, so that a source that does not answer does not hold it up.
    */
   async fixTime(signal = this.#parts.signal): Promise<void> {
     const { sourceCluster, store } = this.#parts;
@@ -67,7 +67,8 @@ export class Commit {
         await setWriteBlocking(sourceCluster, true, signal, () => {
           store.requireLease();
         });
-      // The time is later than what any instance has applied: what they read from here on waits for it (awaitCommitTime).
+      // The time is later than anything that any instance has applied: what instances read from here on waits for it
+      // (awaitCommitTime).
       const committing = { state: 'COMMITTING', commitTime: null } as const;
       await live.update({ isFixingCommitTime: true }, committing);
       const commitTime = await source.writeNoop('commit');
@@ -76,7 +77,7 @@ export class Commit {
   }
 
   /**
-   * Settles what the source has at the commit's time, once every instance has applied all changes up to it.
+   * Settles the state of the source at the commit's time, once every instance has applied all changes up to it.
    * @throws SyncError ApplyOpsOnSource, CopyIncomplete, NameNotSupported, ViewRefused.
    */
   async settle(commitTime: Timestamp): Promise<void> {
@@ -86,13 +87,13 @@ export class Commit {
   }
 
   /**
-   * Gives the destination its true characteristics, and lets users write to it as soon as what has to come before is done.
+   * Gives the destination its true characteristics, and lets users write to it as soon as what must come before is done.
    * @throws SyncError UniqueIndexViolation, IndexBuildRefused.
    */
   async restore(): Promise<void> {
     const { destination, store, leftBuilds } = this.#parts;
     const { live } = store;
-    // From that time on users may have changed what stands under a name.
+    // From that time on users may have changed what has a name.
     if (live.current.writableTime === null) {
       await destination.step('restore', async () => {
         await leftBuilds.end();
@@ -113,7 +114,7 @@ export class Commit {
     await this.#restoration.besideUsers();
   }
 
-  /** What the source kept for a command at the commit's time is dropped there, unseen: nobody would drop it on the destination. */
+  /** Drops on the destination what the source kept for a command at the commit's time: nobody else would drop it there. */
   async #dropKeptForCommands(): Promise<void> {
     const { destination, catalog, logger } = this.#parts;
     for (const tracked of catalog.collections()) {
@@ -128,9 +129,9 @@ export class Commit {
   }
 
   /**
-   * Fixes the time before which no user of the destination wrote there, and from which on a reversal takes its changes (see
-   * reversedState). May be repeated: the first time that was stored stays. On a sharded cluster it is that of the shard whose
-   * clock is ahead: when a second no-op is written, those of all are beyond it, and so is what users write there.
+   * Fixes the time before which no user of the destination wrote there, and from which a reversal takes its changes (see
+   * reversedState). May be repeated: the first stored time stays. On a sharded cluster it is the time of the shard whose clock
+   * is ahead: once a second no-op is written, all shards are past it, and so is what users write there.
    */
   async #fixWritableTime(): Promise<void> {
     const { destination, store } = this.#parts;

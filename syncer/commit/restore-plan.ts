@@ -11,8 +11,8 @@ export type IndexStep =
   | { readonly kind: 'build'; readonly spec: IndexSpec };
 
 /**
- * The steps from the indexes on the destination to the true ones of the source. Steps that are done are left out, so
- * that a restarted commit continues where it was.
+ * The steps from the indexes on the destination to the true ones of the source. Steps that are done are left out, so that a
+ * restarted commit continues where it was.
  * @param trueIndexes - the indexes of the source.
  * @param present - the indexes of the destination.
  */
@@ -27,15 +27,15 @@ export function planIndexes(
   return buildsLast(steps);
 }
 
-/** An index stands beside another on the same keys only when one of the two is unique by then. */
+/** An index can exist beside another on the same keys only once one of the two is unique. */
 function buildsLast(steps: readonly IndexStep[]): IndexStep[] {
   const isBuilt = (step: IndexStep): boolean => step.kind === 'build';
   return [...steps.filter((step) => !isBuilt(step)), ...steps.filter(isBuilt)];
 }
 
 /**
- * The steps from the indexes that each shard of the destination has to the true ones: what has to be done on one of them is
- * asked for on all.
+ * The steps from the indexes that each shard of the destination has to the true ones: a step that one shard needs is requested
+ * for all.
  */
 export function planIndexesOfShards(
   trueIndexes: readonly IndexSpec[],
@@ -74,7 +74,7 @@ export type OptionsStep =
   | { readonly kind: 'modify'; readonly change: Document };
 
 /**
- * The steps from the options on the destination to the true ones of the source; none where nothing was altered.
+ * The steps from the options on the destination to the true ones of the source; none if nothing was altered.
  * @param trueOptions - the options on the source.
  * @param present - the options on the destination.
  */

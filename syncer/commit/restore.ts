@@ -13,15 +13,15 @@ import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 import { planIndexes, planIndexesOfShards, planOptions, type IndexStep } from './restore-plan.ts';
 
-/** How collections are restored. */
+/** How to restore collections. */
 interface RestoreSettings {
   readonly buildIndexes: StartOptions['buildIndexes'];
-  /** How many collections are restored side by side. */
+  /** How many collections to restore side by side. */
   readonly workers: number;
   readonly logger: Logger;
 }
 
-/** Gives the collections of the destination their true characteristics, as the commit has them. */
+/** Gives the collections of the destination their true characteristics, during the commit. */
 export class Restoration {
   readonly #destination: Destination;
   readonly #catalog: TrackedCatalog;
@@ -41,11 +41,11 @@ export class Restoration {
   }
 
   /**
-   * Gives every collection of the destination what has to come before users write to it, once all changes of the commit are
-   * applied: no duplicate gets past an index that is going to be unique then. May be repeated until users may write, and not
-   * after that: it takes what has the name of a collection for that collection.
-   * @throws SyncError UniqueIndexViolation with examples, when documents of the source break a unique index; IndexBuildRefused
-   * when the destination will not build one.
+   * Gives every collection of the destination what must come before users write to it, once all changes of the commit are
+   * applied: no duplicate gets past an index that is about to be unique. May be repeated until users may write, but not after
+   * that: it identifies a collection by its name.
+   * @throws SyncError UniqueIndexViolation with examples, if documents of the source break a unique index; IndexBuildRefused if
+   * the destination does not build an index.
    */
   async beforeUsers(): Promise<void> {
     await this.#forEachCollection(async (collection) => {
@@ -61,8 +61,8 @@ export class Restoration {
    * Gives every collection of the destination the rest of its true characteristics, while users write there. May be repeated
    * from any point.
    *
-   * What users do to the catalog counts: a collection that they have renamed is looked up by its UUID, one that they have
-   * dropped is left alone, and so is one of the same name that they have made.
+   * It respects what users do to the catalog: it looks up a renamed collection by its UUID, and leaves alone a collection that
+   * they have dropped, as well as another that they have made under its name.
    * @throws SyncError as {@link beforeUsers} does.
    */
   async besideUsers(): Promise<void> {
@@ -89,7 +89,7 @@ export class Restoration {
     this.#settings.logger.info({ indexes }, 'indexes and options restored');
   }
 
-  /** Runs a step. An index that another one stands in the way of, as that is not unique yet, is left to when it is. */
+  /** Runs a step. If an index conflicts with another one that is not unique yet, it is built once that one is. */
   async #runStepBeforeUsers(target: Target, step: IndexStep): Promise<void> {
     try {
       await this.#runStep(target, step);
@@ -110,7 +110,7 @@ export class Restoration {
     );
   }
 
-  /** Runs steps on a collection wherever it is by now, again when it has moved meanwhile. */
+  /** Runs steps on a collection wherever it is now, again if it has moved meanwhile. */
   async #whereItIs(
     { namespace, destinationUuid }: TrackedCollection,
     run: (target: Target, options: Document) => Promise<void>,
@@ -138,7 +138,7 @@ export class Restoration {
     return planIndexesOfShards(indexes, onShards.values());
   }
 
-  /** An index that a user has made where one is still to be built stays. */
+  /** An index that a user has made in place of one that is still to be built stays. */
   async #runStepBesideUsers(target: Target, step: IndexStep): Promise<void> {
     try {
       await this.#runStep(target, step);
@@ -188,7 +188,7 @@ export class Restoration {
   }
 
   /**
-   * Makes a collection capped that could not be created so. That gives it another UUID and may move its documents: it is
+   * Makes a collection capped that could not be created so. That gives it another UUID and may move its documents, so it is
    * done before users may write.
    */
   async #convertOptions(collection: TrackedCollection): Promise<void> {
@@ -204,25 +204,28 @@ export class Restoration {
   }
 }
 
-/** A collection of the destination: where it is, and its UUID, where users may have put another in its place. */
+/** A collection of the destination: its name, and its UUID if users may have put another in its place. */
 interface Target {
   readonly namespace: Namespace;
   readonly uuid?: UUID;
 }
 
-/** What has to keep out documents before users write them: those that an index refuses, or that it may not have twice. */
+/**
+ * The steps that must keep out documents before users write them: those that an index refuses, or that must not occur twice in
+ * it.
+ */
 function isBeforeWritable(step: IndexStep): boolean {
   if (step.kind !== 'build') return step.kind === 'prepareUnique';
   return isTrue(step.spec['unique']) || canRefuse(step.spec);
 }
 
-/** The server's word that another index has the name or the keys. */
+/** True if the server says that another index has the name or the keys. */
 function isTaken(error: unknown): boolean {
   const code = codeOf(error);
   return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
 }
 
-/** True where somebody has dropped or renamed what a step is about. */
+/** True if somebody has dropped or renamed the target of a step. */
 function isMoved(error: unknown): boolean {
   const code = codeOf(error);
   return (

@@ -11,7 +11,7 @@ import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 
-/** What sharded collections are settled by. */
+/** What settling sharded collections needs. */
 interface SettlementParts {
   readonly source: Source;
   readonly destination: Destination;
@@ -19,11 +19,11 @@ interface SettlementParts {
   readonly store: WorkStore;
   readonly logger: Logger;
   readonly buildIndexes: StartOptions['buildIndexes'];
-  /** How many collections are settled side by side. */
+  /** How many collections to settle side by side. */
   readonly workers: number;
 }
 
-/** Settles what the commit makes of sharded collections, before users write to them. */
+/** Settles what the commit does to sharded collections, before users write to them. */
 export class ShardSettlement {
   readonly #parts: SettlementParts;
 
@@ -32,8 +32,8 @@ export class ShardSettlement {
   }
 
   /**
-   * Holds the shard keys of a sharded source, once its changes are applied, against those of the destination: no event tells
-   * of what becomes of them (6.0.5). One that was refined is refined there too. May be repeated.
+   * Compares the shard keys of a sharded source, once its changes are applied, with those of the destination: no event reports
+   * changes of them (6.0.5). A key that was refined is refined on the destination, too. May be repeated.
    * @throws SyncError ChangeNotSupported for a collection that was resharded.
    */
   async settleShardKeys(): Promise<void> {
@@ -44,7 +44,7 @@ export class ShardSettlement {
       if (shardKey === null) continue;
       const now = keys.get(uuid.toHexString(false))?.key;
       if (now === undefined) {
-        // Without one of its name it was dropped after the commit's time.
+        // If nothing has its name, it was dropped after the commit's time.
         if (names.has(namespaceText(namespace))) throw reshardedError(namespace);
       } else if (now.length > shardKey.length) {
         await this.#refine(collection, now);
@@ -65,10 +65,10 @@ export class ShardSettlement {
   }
 
   /**
-   * Settles which indexes a sharded collection of the destination is to have: those that all shards of the source have alike. Any
-   * other is dropped, with a warning: what the documents of one shard have refused stands on the others, and nothing says so.
-   * What not all shards of the destination have is dropped there, to be built again on all. May be repeated until users may
-   * write.
+   * Settles which indexes a sharded collection of the destination should have: those that are the same on all shards of the
+   * source. Any other is dropped, with a warning: other shards may have documents that it refused on one shard, and nothing
+   * reports that. An index that some shards of the destination lack is dropped there, to be built again on all. May be repeated
+   * until users may write.
    */
   async settleIndexes(): Promise<void> {
     const { source, destination, catalog, buildIndexes, workers } = this.#parts;
@@ -79,7 +79,7 @@ export class ShardSettlement {
       workers,
       async (collection) => {
         await destination.step('restore', async () => {
-          // One that is gone by now had its indexes at the commit's time.
+          // A collection that is gone by now had its indexes at the commit's time.
           const now = keys.get(collection.uuid.toHexString(false));
           const settled = now
             ? await this.#leaveOutUneven(collection, namespaceFrom(now.namespace))

@@ -16,7 +16,7 @@ import type { TrackedView } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 
-/** What the source is settled by. */
+/** What settling the source needs. */
 interface SettlementParts {
   readonly source: Source;
   readonly destination: Destination;
@@ -28,10 +28,10 @@ interface SettlementParts {
 
 type Views = ReadonlyMap<string, Document>;
 
-/** The changes that tell whether a view was there before them. */
+/** The changes that show whether a view existed before them. */
 const tellingOperations = ['create', 'modify', 'drop', 'dropDatabase'];
 
-/** Settles, once all changes up to the commit's time are applied, what no change event tells of the source. */
+/** Once all changes up to the commit's time are applied, settles what no change event reports of the source. */
 export class SourceSettlement {
   readonly #parts: SettlementParts;
 
@@ -40,9 +40,9 @@ export class SourceSettlement {
   }
 
   /**
-   * Lets a commit continue only when all of a replica set's oplog was looked at, from the start of the sync to the time of the commit, and
-   * nobody has written there by applyOps. Where the user may not read it, or it is gone, a warning stays that says so. No router
-   * shows the oplogs of shards.
+   * Lets a commit continue only if all of a replica set's oplog was read, from the start of the sync to the time of the commit,
+   * and nobody has written there by applyOps. If the user may not read the oplog, or it is gone, a warning remains that says
+   * so. No router shows the oplogs of shards.
    * @throws SyncError ApplyOpsOnSource.
    */
   async settleAppliedOps(commitTime: Timestamp): Promise<void> {
@@ -63,7 +63,7 @@ export class SourceSettlement {
   }
 
   /**
-   * Settles names and views, again where the destination fails by what passes: as long as the source is needed anyway.
+   * Settles names and views, and retries after temporary errors of the destination: as long as the source is needed anyway.
    * @throws SyncError NameNotSupported; ViewRefused.
    */
   async settleNames(commitTime: Timestamp): Promise<void> {
@@ -75,8 +75,8 @@ export class SourceSettlement {
 
   /**
    * Makes the views of the destination those that the source had at the commit's time, once all changes are applied. Change
-   * events do not tell of all that becomes of views (see {@link forgetSilentlyDropped}), and the destination may have
-   * refused what they told of (see syncer/ddl/apply-view-event.ts). May be repeated until users may write.
+   * events do not report everything that happens to views (see {@link forgetSilentlyDropped}), and the destination may have
+   * refused what they reported (see syncer/ddl/apply-view-event.ts). May be repeated until users may write.
    * @throws SyncError ViewRefused.
    */
   async #settleViews(commitTime: Timestamp): Promise<void> {
@@ -91,7 +91,7 @@ export class SourceSettlement {
     await this.#forgetSilentlyDropped(onSource, commitTime);
     const present = await viewsIn(databases, async (db) => await views.list(db));
     const missing = catalog.views().filter((view) => !isPresent(view, present));
-    // What is left is a part of the source's views, which each of the others goes with: they may be put in any order.
+    // What is left is a part of the source's views, each of which fits with the others: they may be put in any order.
     for (const { namespace } of missing)
       if (present.has(namespaceText(namespace))) await views.drop(namespace);
     for (const { namespace, options } of missing) {
@@ -108,9 +108,9 @@ export class SourceSettlement {
   }
 
   /**
-   * Drops views that the source has not, and of whose drop no event told: the collection of views, `system.views`, was dropped
-   * (seen on 6.0.5). What is missing on the source may also have been dropped after the commit. There the first event
-   * since then is of a view that stood.
+   * Drops views that the source does not have, and whose drop no event reported: the collection of views, `system.views`, was
+   * dropped (seen on 6.0.5). A view that is missing on the source may also have been dropped after the commit. In that case the
+   * first event since then is about a view that existed.
    */
   async #forgetSilentlyDropped(onSource: Views, commitTime: Timestamp): Promise<void> {
     const { catalog, logger } = this.#parts;
@@ -130,7 +130,7 @@ export class SourceSettlement {
     }
   }
 
-  /** Those of some views that stood on the source at a time, by what its change events have told of them since. */
+  /** The views that existed on the source at a time, according to its change events since. */
   async #stoodAt(
     views: readonly TrackedView[],
     time: Timestamp,
@@ -148,7 +148,7 @@ export class SourceSettlement {
         for (const view of undecided) {
           if (view.namespace.db !== namespace.db) continue;
           if (operation !== 'dropDatabase' && view.namespace.coll !== namespace.coll) continue;
-          // Of a collection, which came there.
+          // About a collection, which took the name.
           if (uuid !== undefined && operation !== 'create') continue;
           undecided.delete(view);
           if (operation !== 'create') stood.add(view);

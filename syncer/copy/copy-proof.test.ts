@@ -68,7 +68,7 @@ describe('proofOf', () => {
         assert.equal(proof.kind, isWhole ? 'proven' : 'gaps');
         if (proof.kind !== 'gaps') return;
         assert.equal(proof.recorded, stored.length);
-        // Copied and stored, the gaps are all that was missing.
+        // Once the gaps are copied and stored, nothing is missing.
         const indexes = new Set(proof.gaps.map(({ index }) => index));
         const kept = stored.filter(({ index }) => !indexes.has(index));
         assert.ok(kept.every(({ isCopied }) => isCopied));
@@ -104,10 +104,10 @@ describe('proofOf', () => {
         (partition, index) => partition && { ...partition, index },
       ),
       [one[0], one[1], one[2], { ...one[0], index: 3 }],
-      // A range after the one that is open above, and a second one that is open below, are not behind a hole.
+      // A range after the one that is open above, or a second one that is open below, does not follow a hole.
       [one[0], one[1], one[2], other[3] && { ...other[3], index: 5 }],
       [one[0], one[2] && { ...one[2], min: null, index: 5 }],
-      // The same number of another type is not the same bound.
+      // The same number in another type is not the same bound.
       [one[0], one[1] && { ...one[1], min: { _id: new MaxKey() } }, one[2]],
     ];
     for (const mixture of mixtures)

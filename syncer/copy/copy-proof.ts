@@ -18,15 +18,15 @@ export type CopyProof =
   | { readonly kind: 'proven' }
   /** These ranges are missing from the partitions, or not recorded as copied; `recorded` is how many partitions there are. */
   | { readonly kind: 'gaps'; readonly gaps: readonly Partition[]; readonly recorded: number }
-  /** Nothing is recorded of any part, or what is recorded contradicts itself. */
+  /** No part is recorded, or the records contradict each other. */
   | { readonly kind: 'nothing'; readonly reason: string };
 
 /**
- * Judges the copy of a collection by what is stored of it alone. One that was not partitioned is recorded as a whole. Of one
- * that was, every partition is recorded as copied, the first is open below, the last open above, and each begins with the
- * bound that ends the one before. Such a chain leaves no `_id` out, in whatever order the server compares them: the first bound
- * that an `_id` is below, or else the open end, ends the range that it is in. So neither the order of BSON types nor that of a
- * collation has to be known here.
+ * Judges the copy of a collection from its stored records alone. A collection that was not partitioned is recorded as a whole.
+ * If it was partitioned, every partition is recorded as copied, the first is open below, the last open above, and each begins
+ * with the bound that ends the one before. Such a chain leaves no `_id` out, in whatever order the server compares them: the
+ * range of an `_id` ends at the first bound that it is below, or else at the open end. So this needs to know neither the order
+ * of BSON types nor that of a collation.
  */
 export function proofOf({ collection, isCopied, partitions }: CopyEvidence): CopyProof {
   if (partitions === null)
@@ -40,7 +40,7 @@ export function proofOf({ collection, isCopied, partitions }: CopyEvidence): Cop
     const isJoined =
       last === undefined ? partition.min === null : isSameBound(last.max, partition.min);
     if (!isJoined) {
-      // With an index left out there is a record missing between the two; otherwise they cannot both be right.
+      // With an index skipped, a record is missing between the two; otherwise they cannot both be right.
       const isHole = partition.index > next && last?.max !== null && partition.min !== null;
       if (!isHole) return contradiction(last, partition);
       gaps.push({ collection, index: next, min: last?.max ?? null, max: partition.min });
@@ -78,25 +78,25 @@ function isSameBound(left: Document | null, right: Document | null): boolean {
   return Buffer.compare(encodeSpec(left), encodeSpec(right)) === 0;
 }
 
-/** Collections that a warning or an error names. */
+/** How many collections a warning or an error names at most. */
 const maxNamed = 5;
 
 /** A collection whose copy is not proven. */
 interface Unproven {
-  /** Undefined where it is stored and this process does not know it. */
+  /** Undefined if it is stored, but unknown to this process. */
   readonly collection: TrackedCollection | undefined;
   readonly proof: Exclude<CopyProof, { kind: 'proven' }> | { readonly kind: 'unknown' };
   readonly text: string;
 }
 
-/** Says that the copy is complete where the stored state proves it. */
+/** Proves from the stored state that the copy is complete. */
 export class CopyProver {
   readonly #copier: RangeCopier;
   readonly #catalog: TrackedCatalog;
   readonly #store: WorkStore;
   readonly #workers: number;
 
-  /** @param workers - how many collections are copied side by side where their copy is not proven. */
+  /** @param workers - how many unproven collections to copy side by side. */
   constructor(copier: RangeCopier, catalog: TrackedCatalog, store: WorkStore, workers: number) {
     this.#copier = copier;
     this.#catalog = catalog;
@@ -105,9 +105,9 @@ export class CopyProver {
   }
 
   /**
-   * Makes sure, from what is stored alone, that the copy of every collection is complete. What has no record of its copy is
-   * copied again: as long as no change events are applied, that is as right as it was the first time. Then it is looked at once
-   * more.
+   * Makes sure, from the stored state alone, that the copy of every collection is complete. A collection without a record of
+   * its copy is copied again: as long as no change events are applied, that is as right as it was the first time. Then the
+   * state is checked once more.
    * @param collectionCount - how many collections were to be copied.
    * @throws SyncError CopyIncomplete.
    */
@@ -126,7 +126,7 @@ export class CopyProver {
   }
 
   /**
-   * Makes sure that what came to the catalog after the initial copy was copied, too, from what is stored alone.
+   * Makes sure, from the stored state alone, that collections that came to the catalog after the initial copy were copied, too.
    * @throws SyncError CopyIncomplete.
    */
   async requireAllCopied(): Promise<void> {
@@ -169,7 +169,7 @@ export class CopyProver {
   }
 }
 
-/** A process that has begun since then does not know which ones they were. */
+/** A process that has started since does not know which ones they were. */
 function countMismatch(stored: number, collectionCount: number | null): Unproven {
   const text = `${stored} collections are stored, but ${collectionCount ?? 'none'} were to be copied`;
   return { collection: undefined, proof: { kind: 'unknown' }, text };
@@ -194,7 +194,7 @@ function nameOf(
     : `the collection ${evidence?.collection.toHexString() ?? ''}`;
 }
 
-/** Judges what is stored of a collection. */
+/** Judges the stored records of a collection. */
 function judgeStored(
   collection: TrackedCollection | undefined,
   evidence: CopyEvidence,

@@ -13,24 +13,24 @@ import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
 
-/** Bytes that one fetch aims at; the server ends it at 16 MiB, whatever the documents' size. */
+/** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
 
-/** Inserts under way for each reader: the destination writes one batch while the next is on its way. */
+/** Inserts in flight for each reader: the destination writes one batch while the next is on its way. */
 const insertsInFlight = 2;
 
-/** Which documents of a collection: all of them, or those of a partition. */
+/** Which documents of a collection: all, or those of a partition. */
 export type Range = IdRange | 'all';
 
-/** How a range is copied. */
+/** Settings for copying a range. */
 interface CopySettings {
-  /** How inserts are acknowledged, where the caller makes sure of a majority. */
+  /** The write concern of inserts, for a caller that waits for a majority itself. */
   readonly concern?: WriteConcernSettings;
-  /** Documents of the range may be on the destination already, from an attempt that was broken off. */
+  /** An attempt that was interrupted may have left documents of the range on the destination. */
   readonly isRepeated?: boolean;
 }
 
-/** Documents to copy: of a collection, which is called so on the source now. */
+/** The documents to copy from a collection, with its name on the source now. */
 interface CopiedDocuments {
   readonly collection: TrackedCollection;
   readonly from: Namespace;
@@ -38,7 +38,7 @@ interface CopiedDocuments {
   readonly mayBeThere: boolean;
 }
 
-/** Copies documents from the source to the destination, as the bytes that they are. */
+/** Copies documents from the source to the destination as bytes, unchanged. */
 export class RangeCopier {
   readonly #source: Source;
   readonly #destination: Destination;
@@ -59,9 +59,9 @@ export class RangeCopier {
   }
 
   /**
-   * Copies documents of a collection to where it is on the destination, as bytes. The collection is found by its UUID,
-   * whatever its name is by now; one that is gone has nothing to copy. After an error that passes it begins again: what
-   * is there already stays.
+   * Copies documents of a collection to where it is on the destination, as bytes. Finds the collection by its UUID, whatever
+   * its name is now; one that is gone has nothing to copy. After a temporary error it begins again: what is there already
+   * stays.
    * @returns the bytes read.
    */
   async copyRange(
@@ -98,7 +98,7 @@ export class RangeCopier {
   }
 
   /**
-   * Copies small collections as a whole, several at a time, with one wait for a majority for all of them.
+   * Copies small collections as a whole, several at a time, with a single wait for a majority.
    * @returns the bytes read.
    */
   async copyTogether(collections: readonly TrackedCollection[]): Promise<number> {
@@ -118,7 +118,7 @@ export class RangeCopier {
   async #copyAcknowledged(documents: CopiedDocuments): Promise<number> {
     const copy = async (concern: WriteConcernSettings): Promise<number> =>
       await this.#copyOnce(documents, concern);
-    // One insert that waits for a majority costs less than what makes up for several that do not.
+    // One insert that waits for a majority costs less than the wait that several without would need afterwards.
     return documents.collection.sizeBytes <= fetchBytes
       ? await copy({ w: 'majority' })
       : await this.#destination.together(copy);
@@ -127,7 +127,7 @@ export class RangeCopier {
   async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
     const { collection, from, range } = documents;
     const batchSize = documentsPerFetch(collection);
-    // The order of a capped collection is kept by one insert at a time.
+    // Only one insert at a time keeps the order of a capped collection.
     const isCapped = isTrue(collection.options['capped']);
     const inFlight = new InFlight(isCapped ? 1 : insertsInFlight);
     let bytes = 0;
@@ -158,8 +158,8 @@ export class RangeCopier {
     const { documents } = this.#destination;
     const { kind } = this.#source;
     const addressing = kind.addressingOf(collection);
-    // On other shards an insert is not refused because of them. Where the source is sharded, change events tell of each
-    // shard key that a document has had.
+    // A document on another shard does not make an insert fail. If the source is sharded, change events report each shard key
+    // that a document has had.
     if (mayBeThere && addressing === 'onEveryShard')
       await documents.delete(collection, batch.documents.map(idElement));
     const { count, totalBytes, taken } = await documents.insertBatch(collection.namespace, batch, {
@@ -175,7 +175,7 @@ export class RangeCopier {
         await kind.checkDuplicateIds(collection, taken);
         break;
       case 'onEveryShard':
-        // Read twice, as it was put again meanwhile; or an orphan is there.
+        // It was put again meanwhile and so read twice; or there is an orphan.
         await putIdsAsTheyAre(this.#source, this.#destination, collection, taken);
         break;
     }
@@ -183,15 +183,17 @@ export class RangeCopier {
   }
 }
 
-/** What copying is told to, and how much of it is done at a time. */
+/** What the copier reports to, and how much it does at a time. */
 interface CopierSettings {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** How many collections are copied side by side. */
+  /** How many collections to copy side by side. */
   readonly workers: number;
 }
 
-/** What to find, one after the other, to read a range: all documents come in natural order, which is the fastest. */
+/**
+ * The bounds of the finds that read a range, one after the other: all documents come in natural order, which is the fastest.
+ */
 function boundsOf(range: Range): Document[] {
   const isAll = range === 'all' || (range.min === null && range.max === null);
   return isAll ? [{ hint: { $natural: 1 } }] : idRangeQueries(range);
@@ -207,7 +209,7 @@ function isGone(error: unknown): boolean {
   return code === serverCode.collectionUuidMismatch || code === serverCode.namespaceNotFound;
 }
 
-/** Runs a bounded number of tasks side by side; the first failure is kept until it is asked for. */
+/** Runs a bounded number of tasks side by side; keeps the first failure until it is asked for. */
 class InFlight {
   readonly #limit: number;
   readonly #running = new Set<Promise<void>>();
@@ -217,7 +219,7 @@ class InFlight {
     this.#limit = limit;
   }
 
-  /** Begins a task, once there is room. Throws the failure of an earlier one. */
+  /** Starts a task as soon as there is room. Throws the failure of an earlier one. */
   async add(task: () => Promise<void>): Promise<void> {
     while (this.#running.size >= this.#limit) await Promise.race(this.#running);
     this.throwFailure();

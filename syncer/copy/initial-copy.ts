@@ -16,29 +16,29 @@ import type { WorkStore } from '../store/work-store.ts';
 import { RangeCopier } from './copy-range.ts';
 import { CopyProver } from './copy-proof.ts';
 
-/** Collections that are smaller than this are copied many at a time, and recorded as copied together. */
+/** Smaller collections are copied many at a time, and recorded as copied together. */
 const smallBytes = 256 * 1024;
 const smallTogether = 64;
 
 /** One group is copied while another waits for a majority, and is recorded. */
 const groupsSideBySide = 2;
 
-/** How much garbage may be added before it is collected, in per cent of what lives on: decision 16. */
+/** By how much the heap may grow before garbage is collected, in percent of the live data: decision 16. */
 const growthPercent = 300;
 
-/** Collections that are split at once: each sample is read and sorted by the source. */
+/** How many collections are split at a time: the source reads and sorts a sample for each. */
 const splitSideBySide = 8;
 
-/** How much is copied at a time, and by whom. */
+/** How much to copy at a time, and which share. */
 export interface CopySettings {
-  /** Collections and partitions that are copied side by side. */
+  /** How many collections and partitions to copy side by side. */
   readonly copyWorkers: number;
   readonly partitionMebibytes: number;
-  /** What this instance copies. */
+  /** This instance's part of the copy. */
   readonly share: Share;
 }
 
-/** What the copy is made of. */
+/** The parts that the copy needs. */
 interface CopyParts {
   readonly source: Source;
   readonly destination: Destination;
@@ -55,7 +55,7 @@ interface CopyTask {
   readonly bytes: number;
 }
 
-/** The initial copy of the documents, and the copy of what comes to the catalog later. */
+/** The initial copy of the documents, and the copy of collections that come to the catalog later. */
 export class InitialCopy {
   readonly #parts: CopyParts;
   readonly #copier: RangeCopier;
@@ -70,8 +70,8 @@ export class InitialCopy {
   }
 
   /**
-   * Splits large collections into the partitions in which they are copied, and stores those: every instance goes by the same
-   * ones. A collection that is gone by now stays in one piece.
+   * Splits large collections into the partitions in which they are copied, and stores these, so that every instance uses the
+   * same ones. A collection that is gone by now stays in one piece.
    */
   async plan(): Promise<void> {
     const { catalog, settings } = this.#parts;
@@ -85,8 +85,8 @@ export class InitialCopy {
   }
 
   /**
-   * Copies what this instance copies of the collections that are not wholly on the destination yet, several at a time, the
-   * largest first. What was completed before a crash is not copied again.
+   * Copies this instance's share of the collections that are not wholly on the destination yet, several at a time, the largest
+   * first. What was completed before a crash is not copied again.
    */
   async run(): Promise<void> {
     const { catalog, store, logger, monitor, settings } = this.#parts;
@@ -123,10 +123,10 @@ export class InitialCopy {
   }
 
   /**
-   * Ends the copy, when all instances have copied their parts, and the stored state proves that these are everything: builds the
-   * indexes where they come after the documents.
+   * Ends the copy, once all instances have copied their shares and the stored state proves that nothing is missing: builds the
+   * indexes if they come after the documents.
    * @param collectionCount - how many collections were to be copied.
-   * @throws SyncError CopyIncomplete where the stored state does not prove it.
+   * @throws SyncError CopyIncomplete if the stored state does not prove it.
    */
   async finish(
     collectionCount: number | null,
@@ -142,7 +142,7 @@ export class InitialCopy {
   }
 
   /**
-   * Makes sure that what came to the catalog after the initial copy was copied, too, from what is stored alone.
+   * Makes sure, from the stored state alone, that collections that came to the catalog after the initial copy were copied, too.
    * @throws SyncError CopyIncomplete.
    */
   async requireAllCopied(): Promise<void> {
@@ -158,7 +158,7 @@ export class InitialCopy {
   async #partition(collection: TrackedCollection, count: number): Promise<void> {
     const { source, store } = this.#parts;
     const partitions = await source.ask('partitioning', async () => {
-      // The name may be another collection's by now: its ids would split this one badly, though never wrongly.
+      // Another collection may have the name by now: its ids would split this one badly, though never wrongly.
       const now = await source.catalog.locate(collection.uuid);
       if (!now) return undefined;
       return await source.documents.split({ ...collection, namespace: now.namespace }, count);
@@ -200,7 +200,7 @@ export class InitialCopy {
   }
 }
 
-/** What this instance copies of a collection: of one that is not partitioned, all or nothing. */
+/** This instance's part of a collection: of one that is not partitioned, all or nothing. */
 function tasksOf(
   share: Share,
   collection: TrackedCollection,
@@ -219,10 +219,9 @@ function tasksOf(
 const goldenRatio = (Math.sqrt(5) - 1) / 2;
 
 /**
- * Puts parts of a collection, which are in the order of `_id`, in an order in which those that come soon after each other are far
- * apart, whichever way the collection is cut into chunks: where a shard key rises or falls with `_id`, all shards have something
- * to write from the beginning. The places of any number of first parts are spread evenly (a sequence of multiples of the
- * golden ratio).
+ * Reorders parts of a collection, which are in the order of `_id`, so that those that come soon after each other are far apart,
+ * however the collection is cut into chunks: if a shard key rises or falls with `_id`, all shards have something to write from
+ * the beginning. The places of any number of first parts are spread evenly (a sequence of multiples of the golden ratio).
  */
 export function farApart<T>(ordered: readonly T[]): T[] {
   const turns = ordered

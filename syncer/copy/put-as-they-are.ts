@@ -10,12 +10,12 @@ import { idsOf, type DocumentChange } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 
-/** Refused updates that are replaced by their documents with one reading. */
+/** How many refused updates a single read replaces with their documents. */
 export const maxPutTogether = 500;
 
 /**
- * Puts the documents of some changes as they are now on the source, with whatever shard keys, and no others of their ids.
- * Where one is gone, its delete is still to come.
+ * Puts the documents of some changes as they are now on the source, whatever their shard keys, and removes any others with
+ * their ids. If one is gone, its delete is still to come.
  * @throws SyncError DuplicateIds; OrphanInTheWay, which passes when the shard has removed what does not belong to it.
  */
 export async function putAsTheyAre(
@@ -29,7 +29,7 @@ export async function putAsTheyAre(
 }
 
 /**
- * The same, by the ids of documents.
+ * The same, by the documents' ids.
  * @throws SyncError DuplicateIds; OrphanInTheWay.
  */
 export async function putIdsAsTheyAre(
@@ -55,8 +55,8 @@ async function putTogether(
 }
 
 /**
- * Inserts documents of whose ids what stood there has been deleted, acknowledged by a majority.
- * @throws SyncError OrphanInTheWay where one is refused all the same: passed over, it would be on the destination no more.
+ * Inserts documents after everything with their ids was deleted, acknowledged by a majority.
+ * @throws SyncError OrphanInTheWay if one is refused all the same: if it was skipped, the destination would lose it.
  */
 export async function insertDeleted(
   { documents }: Destination,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
 import { fateOf, requireView, type EventFate } from './apply-catalog-event.ts';
 
-/** All that servers up to 8.3 send, apart from changes of documents, and from what they send with `showSystemEvents` alone. */
+/** All events that servers up to 8.3 send, apart from document changes, and those that need `showSystemEvents`. */
 const fates: Readonly<Record<EventFate, readonly string[]>> = {
   applied: [
     'create',

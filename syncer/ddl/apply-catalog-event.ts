@@ -20,14 +20,14 @@ import { ViewChanges } from './apply-view-event.ts';
 import { CollectionCreator } from './create-collections.ts';
 import { shardCollection } from './shard-collection.ts';
 
-/** What changes of the catalog are applied by. */
+/** What applying catalog changes needs. */
 interface ChangeParts {
   readonly source: Source;
   readonly destination: Destination;
   readonly catalog: TrackedCatalog;
   readonly store: WorkStore;
   readonly options: StartOptions;
-  /** How collections are copied that come to the catalog later. */
+  /** How to copy collections that come to the catalog later. */
   readonly settings: CopySettings;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
@@ -72,8 +72,8 @@ export class CatalogChanges {
   }
 
   /**
-   * Applies a change of the source's catalog to the destination. All changes before it have been applied. May be
-   * repeated, over any later state of the catalog: what the state has in it already is left out.
+   * Applies a change of the source's catalog to the destination, after all changes before it. May be repeated over any later
+   * state of the catalog: what the state already includes is skipped.
    * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
    */
   async apply(event: CatalogEvent): Promise<void> {
@@ -139,14 +139,14 @@ export class CatalogChanges {
     const { idIndex, ...options } = event.description as Record<string, unknown>;
     if (isTemporary(event.namespace, options) || !(await this.#source.selects(event.namespace)))
       return;
-    // Dropped again before what stands there now was read or came: the events of this one are to be passed over.
+    // It was dropped again before what has the name now was read or came: skip its events.
     if (!(await this.#makeRoom(event, event.namespace))) return;
     const { namespace } = event;
     const tracked: TrackedCollection = {
       uuid,
       namespace,
       destinationUuid: null,
-      // A sharded source tells of it by another event.
+      // A sharded source reports it by another event.
       shardKey: await this.#source.kind.wantedShardKey({ uuid, namespace, options }, new Map()),
       options,
       indexes: idIndex instanceof RawValue ? [decodeIndexSpec(idIndex.bytes)] : [],
@@ -158,12 +158,12 @@ export class CatalogChanges {
       documentCount: 0,
       isCopied: true,
     };
-    // Stored first: after a crash between the two steps the collection is known to be ours.
+    // Stored first: after a crash between the two steps the collection is known to be the sync's.
     await this.#catalog.put(tracked);
     await this.#catalog.put(await this.#creator.create(tracked));
   }
 
-  /** The first document may be there by now: what is there already goes to where it belongs. */
+  /** The first documents may be there by now: they are moved to where they belong. */
   async #applyShardCollection(
     { description, time }: CatalogEvent,
     tracked: TrackedCollection,
@@ -184,7 +184,8 @@ export class CatalogChanges {
     const { to } = event;
     if (to === undefined) throw new SyncError('InternalError', 'a rename event without a target');
     const isSelected = await this.#source.selects(to);
-    // Also where the other one has a later name already: what stood here may have been made by an event before this one.
+    // Look even if the renamed collection has a later name already: an event before this one may have made what has the target
+    // name.
     const occupant = this.#catalog.collectionAt(to);
     let tracked = known;
     let replacedUuid: UUID | null = null;
@@ -193,7 +194,7 @@ export class CatalogChanges {
       (isDropTarget(event, occupant) || this.#source.kind.isGoneBefore(event.time, uuid, occupant))
     ) {
       replacedUuid = occupant.uuid;
-      // Stored before it is gone: a repetition does not find it.
+      // Stored before the occupant is dropped: a repetition no longer finds it.
       if (tracked) {
         tracked = { ...tracked, replacedUuid };
         await this.#catalog.put(tracked);
@@ -204,12 +205,12 @@ export class CatalogChanges {
       if (isSelected) await this.#adopt(event, uuid, to, replacedUuid);
       return;
     }
-    // It is repeated: the name is a later one.
+    // A repeated event: the collection has a later name.
     if (isAtMost(event.time, tracked.namedAt)) return;
-    // Every shard that has a part of the collection tells of it.
+    // Every shard that has a part of the collection reports it.
     if (this.#source.kind.repeatsRenames && isSameNamespace(to, tracked.namespace)) return;
     if (!isSameNamespace(event.namespace, tracked.namespace)) {
-      // Read into the catalog after it.
+      // The collection was read into the catalog after the event.
       if (isAtMost(event.time, tracked.namedBy)) return;
       throw unexpected(event, `the collection is ${namespaceText(tracked.namespace)}`);
     }
@@ -221,7 +222,7 @@ export class CatalogChanges {
       return;
     }
     if (!(await this.#makeRoom(event, to))) {
-      // It was dropped meanwhile, or has yet another name: it is taken up again by that event, then.
+      // It was dropped meanwhile, or renamed again: then that event adds it again.
       await this.#dropTracked(tracked);
       return;
     }
@@ -236,7 +237,7 @@ export class CatalogChanges {
       );
     }
     await this.#destination.catalog.rename(tracked, to);
-    // It is kept for good from then on.
+    // A rename makes it permanent.
     const { temp: _temp, ...options } = tracked.options;
     await this.#catalog.put({
       ...tracked,
@@ -248,10 +249,10 @@ export class CatalogChanges {
   }
 
   /**
-   * Makes sure that nothing stands under a name that an event gives to a collection: on the source nothing stood there then. A
-   * view that stood there before is dropped: not all drops of views are told of (see settleViews).
-   * @returns false where something stands there that came later: the catalog was read after the event, or events are repeated.
-   * @throws SyncError InternalError when a collection stood there before; ChangeNotSupported when a sharded source has moved it.
+   * Makes sure that the name that an event gives to a collection is free, as it was on the source then. A view that had the
+   * name before is dropped: not all drops of views are reported (see settleViews).
+   * @returns false if something that came later has the name: the catalog was read after the event, or events are repeated.
+   * @throws SyncError InternalError if a collection had the name before; ChangeNotSupported if a sharded source has moved it.
    */
   async #makeRoom(event: CatalogEvent, name: Namespace): Promise<boolean> {
     const catalog = this.#catalog;
@@ -270,8 +271,8 @@ export class CatalogChanges {
   }
 
   /**
-   * Takes up a collection that comes under a selected name by a rename: it is copied from the source as it is now; the
-   * change events since then apply over it.
+   * Adds a collection that a rename brings under a selected name: it is copied from the source as it is now, and the change
+   * events since then apply over it.
    */
   async #adopt(
     event: CatalogEvent,
@@ -280,7 +281,7 @@ export class CatalogChanges {
     replacedUuid: UUID | null,
   ): Promise<void> {
     const read = await this.#source.catalog.trackNow(uuid, event.time);
-    // Gone by now, or with yet another name.
+    // It is gone by now, or renamed again.
     if (!read || !(await this.#makeRoom(event, to))) return;
     const tracked = { ...read, namespace: to, namedAt: event.time, replacedUuid };
     await this.#catalog.put(tracked);
@@ -311,8 +312,8 @@ export class CatalogChanges {
   }
 
   /**
-   * Creates and copies the collections that a change event was about to add when the process ended, or the destination failed:
-   * they are stored, so that the event, when it is applied once more, has nothing left to add.
+   * Creates and copies the collections that a change event was about to add when the process ended or the destination failed.
+   * They are stored, so the event has nothing left to add when it is applied again.
    */
   async finishCollections(): Promise<void> {
     for (const collection of this.#catalog.collections()) {
@@ -326,20 +327,20 @@ export class CatalogChanges {
   }
 }
 
-/** Events of one transaction have one time: what is as old as the state may be missing in it, and does no harm twice. */
+/** Events of one transaction have the same time: a change as old as the state may be missing in it, and does no harm twice. */
 function isNews({ specifiedAt }: TrackedCollection, { time }: CatalogEvent): boolean {
   return isAtMost(specifiedAt, time);
 }
 
 /**
- * Collections that the server makes on the way to another: renaming into another database, or converting to capped.
- * They are copied when they get their name.
+ * Collections that the server makes temporarily: when renaming into another database, or converting to capped. They are copied
+ * when they get their final name.
  */
 function isTemporary({ coll }: Namespace, options: Document): boolean {
   return options['temp'] === true && /^tmp[A-Za-z0-9]{5}\./.test(coll);
 }
 
-/** The destination's catalog is not what the events before this one lead to. */
+/** The error for a destination catalog that does not match the earlier events. */
 function unexpected(
   { operation, namespace }: Pick<CatalogEvent, 'operation' | 'namespace'>,
   found: string,
@@ -351,9 +352,9 @@ function unexpected(
 }
 
 /**
- * A server tells the UUID of each collection that is dropped, and none of a view: a drop without one, where a collection stood at that
- * time, says what is not so. Passed over, the collection would stay on the destination.
- * @param standing - what is known to stand there; it may have come later than the event.
+ * A server gives the UUID of each dropped collection, and none for a view. A drop without a UUID where a collection was at that
+ * time is wrong; if it was skipped, the collection would stay on the destination.
+ * @param standing - what is known under the name; it may have come later than the event.
  * @throws SyncError InternalError.
  */
 export function requireView(
@@ -367,13 +368,13 @@ export function requireView(
   );
 }
 
-/** True for the collection that stood at a rename's target and was dropped by it. */
+/** True for the collection at a rename's target that the rename dropped. */
 function isDropTarget({ description }: CatalogEvent, { uuid }: TrackedCollection): boolean {
   const dropped = description['dropTarget'] as UUID | undefined;
   return dropped !== undefined && uuid.equals(dropped);
 }
 
-/** What becomes of a change event that is not of a document: it is applied, left alone, or stops a sync that it is about. */
+/** What happens to a change event that is not about a document: it is applied, skipped, or stops the sync if it affects it. */
 export type EventFate = 'applied' | 'passedOver' | 'refused';
 
 const fates: ReadonlyMap<string, EventFate> = new Map([
@@ -385,13 +386,13 @@ const fates: ReadonlyMap<string, EventFate> = new Map([
   ['modify', 'applied'],
   ['rename', 'applied'],
   ['shardCollection', 'applied'],
-  // Of no namespace: behind a feature flag of servers from 7.1 on, one for each transaction.
+  // Without a namespace: behind a feature flag of servers from 7.1 on, one for each transaction.
   ['endOfTransaction', 'passedOver'],
-  // Told of by servers newer than 6.0; the keys are settled at the commit (settleShardKeys).
+  // Reported by servers newer than 6.0; the keys are settled at the commit (settleShardKeys).
   ['refineCollectionShardKey', 'passedOver'],
 ]);
 
-/** The fate of an event, by its `operationType`. What is not known is refused: it may change what is synced. */
+/** The fate of an event, by its `operationType`. Unknown ones are refused: they may change what is synced. */
 export function fateOf(operation: string): EventFate {
   return fates.get(operation) ?? 'refused';
 }

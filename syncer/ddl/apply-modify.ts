@@ -33,7 +33,7 @@ export async function applyDropIndexes(
   tracked: TrackedCollection,
 ): Promise<void> {
   const names = new Set(indexesOf(event).map(({ name }) => name));
-  // The one of the sync that is reversed: the destination may need its own.
+  // The source's one is from the sync that was reversed: the destination may need its own.
   if (!tracked.indexes.some(({ name }) => name === shardKeyIndexName))
     names.delete(shardKeyIndexName);
   for (const name of names) await destination.sharding.dropIndex(tracked, name);
@@ -50,14 +50,14 @@ function indexesOf({ description, namespace }: CatalogEvent): IndexSpec[] {
     : [];
 }
 
-/** What the server makes of a `cappedMax` that is not above 0: no largest count. */
+/** What the server makes of a `cappedMax` that is not above 0: no limit. */
 const noCappedMax = new Int32(2_147_483_647);
 
 type Values = Readonly<Record<string, unknown>>;
 
 /**
- * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) goes into
- * the tracked specification alone and onto the destination by the commit; everything else goes there at once.
+ * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) changes only the
+ * tracked specification, and reaches the destination with the commit; everything else is applied at once.
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function applyModify(
@@ -88,7 +88,7 @@ export async function applyModify(
   });
 }
 
-/** The indexes after a collMod of one of them: its `name` and what is changed. */
+/** The indexes after a collMod of one of them, given its `name` and the changes. */
 export function modifiedIndexes(indexes: readonly IndexSpec[], change: Values): IndexSpec[] {
   return indexes.map((spec) => (spec.name === change['name'] ? modifiedIndex(spec, change) : spec));
 }
@@ -104,7 +104,7 @@ function modifiedIndex(spec: IndexSpec, change: Values): IndexSpec {
     ...(ttl === undefined ? {} : { expireAfterSeconds: asInt32(ttl) }),
     ...(isUnique ? { unique: true } : {}),
     ...(isHidden ? { hidden: true } : {}),
-    // A unique index needs no preparation any more: the server takes the mark off.
+    // A unique index no longer needs preparation: the server removes the mark.
     ...(isPrepared && !isUnique ? { prepareUnique: true } : {}),
   };
 }
@@ -114,7 +114,7 @@ function asInt32(value: unknown): unknown {
   return Number.isInteger(number) && Math.abs(number) < 2 ** 31 ? new Int32(number) : value;
 }
 
-/** `expireAfterSeconds: 'off'` takes the TTL off a clustered collection. */
+/** `expireAfterSeconds: 'off'` removes the TTL from a clustered collection. */
 function withoutOffTtl(options: Document): Document {
   const { expireAfterSeconds, ...rest } = options as Values;
   return expireAfterSeconds === undefined || expireAfterSeconds === 'off' ? rest : options;

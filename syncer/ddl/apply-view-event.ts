@@ -26,11 +26,11 @@ export class ViewChanges {
   /**
    * Applies the creation, change or drop of a view: the events without a collection's UUID.
    *
-   * The destination may refuse one that is applied over a later catalog: other views of the source stand there that came
-   * after it. It is left out, and what the source has at the commit is put then (settleViews).
-   * @throws SyncError TimeSeriesNotSupported: a time-series collection shows as a view on its buckets. Once it is dropped on
-   * the source, its events are passed over. ViewRefused where the destination refuses it in itself, until it is dropped on
-   * the source.
+   * The destination may refuse a view that is applied over a later catalog, because of other views there that came after it. It
+   * is left out then, and the views of the source are put there at the commit (settleViews).
+   * @throws SyncError TimeSeriesNotSupported: a time-series collection appears as a view on its buckets. Once it is dropped on
+   * the source, its events are skipped. ViewRefused if the destination refuses the view itself, until it is dropped on the
+   * source.
    */
   async apply(event: CatalogEvent): Promise<void> {
     const { views } = this.#destination;
@@ -43,10 +43,10 @@ export class ViewChanges {
         if (description['viewOn'] === `system.buckets.${namespace.coll}`) {
           if ((await this.#source.catalog.namespaceNow(namespace))?.kind === 'timeseries')
             throw timeSeriesError(namespace);
-          // It is gone by now, so that there is nothing to lose.
+          // It is gone by now, so there is nothing to lose.
           return;
         }
-        // A collection stands there in the catalog, which is later: the view is gone again by then.
+        // The later catalog has a collection of this name: the view is gone again by then.
         if (this.#catalog.collectionAt(namespace)) return;
         await this.#unlessLeftOut(namespace, async () => {
           await views.create(namespace, description);
@@ -84,7 +84,7 @@ export class ViewChanges {
     }
   }
 
-  /** Puts a view, unless the destination refuses it for a reason that may pass with later events. */
+  /** Puts a view, unless the destination refuses it for a reason that later events may remove. */
   async #unlessLeftOut(namespace: Namespace, put: () => Promise<void>): Promise<void> {
     try {
       await put();

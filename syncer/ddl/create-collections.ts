@@ -11,7 +11,7 @@ import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 import { shardCollection } from './shard-collection.ts';
 
-/** What collections are created by. */
+/** What creating collections needs. */
 interface CreatorParts {
   readonly source: Source;
   readonly destination: Destination;
@@ -31,11 +31,11 @@ export class CollectionCreator {
 
   /**
    * Reads the source's catalog and creates all selected collections and views on the destination, the first of them while
-   * others are still read. The start time is fixed first: every change later than it is seen as a change event. When it is
-   * repeated after a crash, what it made before is dropped: nothing has been copied yet. The stored catalog is of this sync (see
+   * others are still being read. It fixes the start time first: every later change appears as a change event. When repeated
+   * after a crash, it drops what it made before: nothing has been copied yet. The stored catalog belongs to this sync (see
    * {@link forgetAll}).
-   * @returns what is to be stored of it.
-   * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
+   * @returns what to store of it.
+   * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
   async createAll(): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount'>> {
     const { source, destination, catalog, store, options, logger } = this.#parts;
@@ -52,7 +52,7 @@ export class CollectionCreator {
         for (const view of listings.flatMap(({ views }) => views)) await catalog.putView(view);
         for (const listing of listings) {
           for await (const tracked of source.catalog.trackListed(listing)) {
-            // Stored first: after a crash between the two it is known to be ours.
+            // Stored first: after a crash between the two it is known to be the sync's.
             await catalog.put(...tracked);
             tracked.forEach(create);
           }
@@ -72,7 +72,7 @@ export class CollectionCreator {
   }
 
   /**
-   * Forgets what is stored of a catalog before a sync has stored any: it is of another sync, whose record is gone, and what it
+   * Forgets a stored catalog before a sync has stored its own: it belongs to another sync, whose record is gone, and what it
    * names may be in use. Nothing is dropped.
    */
   async forgetAll(): Promise<void> {
@@ -81,9 +81,9 @@ export class CollectionCreator {
   }
 
   /**
-   * Creates a tracked collection on the destination in its replicated form, with its indexes, and shards it where that is
-   * asked for. May be repeated. Returns the collection with its UUID there.
-   * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
+   * Creates a tracked collection on the destination in its replicated form, with its indexes, and shards it if requested. May
+   * be repeated. Returns the collection with its UUID there.
+   * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
   async create(tracked: TrackedCollection): Promise<TrackedCollection> {
     const { source, destination, logger } = this.#parts;
@@ -108,7 +108,7 @@ export class CollectionCreator {
         if (withIndexes) await destination.indexes.create(namespace, indexes, concern);
       });
       const created = catalog.collections();
-      // One after the other: each takes locks of its whole database.
+      // One after the other: each locks its whole database.
       for (const collection of created)
         await shardCollection(source, destination, collection, logger);
       const uuids = new Map<string, UUID>();
@@ -126,8 +126,8 @@ export class CollectionCreator {
   }
 
   /**
-   * Drops what the sync has made of collections and views, many at a time, with one wait for a majority.
-   * @throws SyncError DestinationNotEmpty where somebody else has made what stands there.
+   * Drops what the sync has made of collections and views, many at a time, with a single wait for a majority.
+   * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
   async #dropAllMade(): Promise<void> {
     const { destination, catalog } = this.#parts;

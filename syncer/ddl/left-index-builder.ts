@@ -19,12 +19,12 @@ import type { WorkStore } from '../store/work-store.ts';
 const roundMs = 1_000;
 const pollMs = 50;
 
-/** The wait after an attempt: twice as long after each, up to this, */
+/** The wait after an attempt doubles each time, up to this, */
 const maxWaitMs = 600_000;
-/** and so many times as long as one that was refused has taken: the documents are read to the end first. */
+/** and is at least this many times as long as a refused attempt took: the server reads all documents before it refuses. */
 const restShare = 4;
 
-/** Shorter attempts say nothing of how fast documents are read. */
+/** Shorter attempts say nothing about how fast documents are read. */
 const minRateSeconds = 1;
 
 /** What building left indexes needs. */
@@ -40,8 +40,9 @@ interface BuilderParts {
 }
 
 /**
- * Builds indexes that are left to the commit, one at a time, while changes are applied. Only the coordinator does. Changes of
- * documents continue beside it; a change of the catalog of the same collection ends the build (`aside`), which is begun again later.
+ * Builds indexes that are left to the commit, one at a time, while changes are applied. Only the coordinator does so. Changes
+ * of documents continue meanwhile; a catalog change of the same collection ends the build (`aside`), which is started again
+ * later.
  */
 export class LeftIndexBuilder {
   readonly #parts: BuilderParts;
@@ -49,11 +50,11 @@ export class LeftIndexBuilder {
   readonly #stopped = new AbortController();
   readonly #attempts = new Map<string, { readonly count: number; readonly nextMs: number }>();
   readonly #ended: Promise<void>;
-  /** Changes of the catalog that are being applied. */
+  /** How many catalog changes are being applied. */
   #barriers = 0;
   #current: LeftIndexRecord | undefined;
 
-  /** @param failed - is given what ends the sync. */
+  /** @param failed - gets the error that ends the sync. */
   constructor(parts: BuilderParts, failed: (error: unknown) => void) {
     const { destination, catalog } = parts;
     this.#parts = parts;
@@ -61,7 +62,7 @@ export class LeftIndexBuilder {
     this.#ended = this.#run().catch(failed);
   }
 
-  /** Applies a change of the catalog, with no build of its collection beside it. May be repeated. */
+  /** Applies a change of the catalog, with no build of its collection running. May be repeated. */
   async aside(event: CatalogEvent, apply: () => Promise<void>): Promise<void> {
     this.#barriers++;
     try {
@@ -72,7 +73,7 @@ export class LeftIndexBuilder {
     }
   }
 
-  /** Begins no more builds. Resolves when the one under way has ended: the commit would have to begin it again. */
+  /** Starts no more builds. Resolves when the current one has ended: the commit would have to start it again. */
   async finish(): Promise<void> {
     this.#stopped.abort();
     await this.#ended;
@@ -117,7 +118,7 @@ export class LeftIndexBuilder {
   async #attempt(record: LeftIndexRecord): Promise<void> {
     const { destination, logger, signal, store } = this.#parts;
     const { leftIndexes } = destination;
-    // As it is stored: another coordinator may have changed it since this instance has read it.
+    // Read from the store: another coordinator may have changed it since this instance read it.
     const tracked = await store.readCollection(record.collection);
     const spec = tracked?.indexes.find(({ name }) => name === record.name);
     if (!tracked || !spec) {
@@ -125,7 +126,7 @@ export class LeftIndexBuilder {
       return;
     }
     if (isTrue(tracked.options['capped'])) {
-      // A state that is replayed later may be refused by it again, and its document would move to the end of the natural order.
+      // The index may refuse a state that is replayed later, and the document would move to the end of the natural order.
       this.#attempts.set(keyOf(record), { count: 0, nextMs: Infinity });
       return;
     }
@@ -150,7 +151,7 @@ export class LeftIndexBuilder {
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
-      // A build continues without the client that asked for it.
+      // A build continues when its client is gone.
       if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
       else await this.#builds.end((one) => keyOf(one) === keyOf(record));
       if (isIndexRefused(error) || neededAction(error) !== undefined)
@@ -175,7 +176,7 @@ export class LeftIndexBuilder {
       if (!isIndexRefused(error)) throw error;
       if (kind.buildsOnEachShard) await catalog.dropUnlessNeeded(tracked.namespace, spec.name);
       const seconds = (performance.now() - startMs) / 1000;
-      // What was read to the end, and refused there, tells the time, too; and so does what is refused at once.
+      // A refusal at the end of the build also tells how long it takes, and so does an immediate one.
       const record = leftIndexes.of(tracked.uuid).find(({ name }) => name === spec.name);
       if (record) await leftIndexes.expect(record, Math.max(1, Math.ceil(seconds)));
       throw error;
@@ -185,7 +186,7 @@ export class LeftIndexBuilder {
       leftIndexes.addRate(await catalog.sizeOf(tracked.namespace), seconds);
   }
 
-  /** Ends what is being built of the collections that a change of the catalog is about. */
+  /** Ends the builds of the collections that a catalog change is about. */
   async #makeRoom({ uuid, namespace, to }: CatalogEvent): Promise<void> {
     const { catalog, signal } = this.#parts;
     const isConcerned = ({ collection }: LeftIndexRecord): boolean => {
@@ -204,7 +205,7 @@ export class LeftIndexBuilder {
   }
 }
 
-/** The builds of left indexes that are under way on the destination. */
+/** The running builds of left indexes on the destination. */
 export class LeftBuilds {
   readonly #destination: Destination;
   readonly #catalog: TrackedCatalog;
@@ -225,8 +226,8 @@ export class LeftBuilds {
   }
 
   /**
-   * Ends the builds of indexes that were left: a process that is gone may have begun them, and what changes the catalog, or waits
-   * for earlier writes, would wait for them. One that was sent, and that the server has not begun, is waited for: it would bring
+   * Ends the builds of left indexes: a process that is gone may have started them, and catalog changes, or waiting for earlier
+   * writes, would wait for them. It waits for builds that were sent, but have not begun on the server: such a build would add
    * an index that the source may have dropped by then.
    */
   async end(selects: (record: LeftIndexRecord) => boolean = () => true): Promise<void> {
@@ -263,7 +264,7 @@ export class LeftBuilds {
   }
 }
 
-/** True for an error that is no fault of this program: the next attempt may find the server better. */
+/** True for an error that is not this program's fault: the next attempt may find the server in a better state. */
 function isOfServer(error: unknown): boolean {
   return error instanceof MongoServerError || isTransient(error);
 }

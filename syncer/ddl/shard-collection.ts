@@ -9,8 +9,8 @@ import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 
 /**
- * Shards a collection of the destination that has been created, by its shard key, and spreads its chunks over the shards, by
- * its zones where it has any. Without a shard key it stays as it is. May be repeated.
+ * Shards an existing collection of the destination by its shard key, and spreads its chunks over the shards, by its zones if it
+ * has any. Without a shard key it stays as it is. May be repeated.
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(
@@ -26,7 +26,7 @@ export async function shardCollection(
   await sharding.supportShardKey(namespace, indexes, key);
   const hasZones = await sharding.setZones(namespace, await source.kind.zonesOf(namespace));
   await sharding.shard(namespace, key);
-  // What has a hashed shard key, or zones, has been spread by the server.
+  // The server has already spread a collection with a hashed shard key, or zones.
   if (!hasZones && key[0]?.kind !== 'hashed' && sharding.shards.length > 1)
     await spreadChunks(source, destination, tracked, key);
   const placed: Record<string, number> = {};
@@ -39,7 +39,7 @@ export async function shardCollection(
 }
 
 /**
- * Splits a sharded collection of the destination in chunks of about the same number of documents, by a sample of the source,
+ * Splits a sharded collection of the destination into chunks of about the same number of documents, by a sample of the source,
  * and spreads them over the shards. May be repeated.
  */
 async function spreadChunks(
@@ -58,7 +58,7 @@ async function spreadChunks(
 
 /**
  * Makes sure that a collection can be sharded with the indexes that it has on the source.
- * @throws SyncError IncompatibleUniqueIndex for a unique one that the server cannot keep unique across shards.
+ * @throws SyncError IncompatibleUniqueIndex for a unique index that the server cannot keep unique across shards.
  */
 export function checkUniqueIndexes(
   namespace: Namespace,
@@ -88,7 +88,7 @@ export interface Chunk<Bound> {
   readonly shard: string;
 }
 
-/** A chunk that is to be on another shard. */
+/** A chunk that should be on another shard. */
 export interface Move<Bound> {
   readonly chunk: Chunk<Bound>;
   readonly to: string;
@@ -98,15 +98,18 @@ const chunkBytes = 128 * 1024 * 1024;
 const minChunksPerShard = 2;
 const maxChunksPerShard = 32;
 
-/** How many chunks a collection of so many bytes is split into: at least two for each shard, none larger than 128 MiB, 32 for each shard at the most. */
+/**
+ * How many chunks to split a collection of this size into: at least two for each shard, none larger than 128 MiB, at most 32
+ * for each shard.
+ */
 export function chunkCount(sizeBytes: number, shards: number): number {
   const wanted = Math.ceil(sizeBytes / chunkBytes);
   return Math.min(maxChunksPerShard * shards, Math.max(minChunksPerShard * shards, wanted));
 }
 
 /**
- * The moves after which neighbouring chunks are on different shards, in turn: documents that are written in the order of the
- * shard key go to all shards from the beginning, and each shard has as many chunks as any other, or one more.
+ * The moves that put neighbouring chunks on different shards, in turn: documents that are written in the order of the shard key
+ * go to all shards from the beginning, and the shards' numbers of chunks differ by at most one.
  * @param chunks - in the order of their bounds.
  */
 export function planMoves<Bound>(

@@ -6,9 +6,9 @@ import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 const defaultCopyWorkers = 4;
 
 /**
- * How many partitions and collections are copied side by side where no option says so: a destination with fewer cores than
- * writers spends them on its writers' waiting for each other. One with two took 1.2 times as long with four as with two
- * (decision 0016).
+ * How many partitions and collections to copy side by side if no option says so. On a destination with fewer cores than
+ * writers, the writers spend the cores on waiting for each other: one with two cores took 1.2 times as long with four writers
+ * as with two (decision 0016).
  */
 export async function fittingCopyWorkers(
   { admin }: ClusterClient,
@@ -21,7 +21,7 @@ export async function fittingCopyWorkers(
       ? defaultCopyWorkers
       : Math.min(defaultCopyWorkers, Math.max(2, cores));
   } catch (error) {
-    // Roles of one's own may lack it.
+    // Custom roles may lack the privilege.
     if (codeOf(error) === serverCode.unauthorized) return defaultCopyWorkers;
     throw error;
   }

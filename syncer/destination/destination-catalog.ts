@@ -17,21 +17,21 @@ import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
 
-/** Small changes of the catalog that are under way together: with more, a server takes longer in all (decision 0017). */
+/** How many small changes of the catalog run at a time: with more, a server takes longer in all (decision 0017). */
 export const catalogSideBySide = 8;
 
 const majority: WriteConcernSettings = { w: 'majority' };
 
-/** How indexes are built. */
+/** Settings of an index build. */
 export interface IndexSettings {
-  /** Only where the collection of this UUID stands there. */
+  /** Build only if the collection has this UUID. */
   readonly collectionUUID?: UUID | undefined;
   readonly comment?: string;
-  /** Where the caller makes sure of a majority. */
+  /** For a caller that waits for a majority itself. */
   readonly writeConcern?: WriteConcernSettings;
 }
 
-/** The error for a collection that was created, and is not listed then. */
+/** The error for a collection that was created, but is not listed afterwards. */
 export function notThere(namespace: Namespace): SyncError {
   return new SyncError(
     'InternalError',
@@ -39,7 +39,7 @@ export function notThere(namespace: Namespace): SyncError {
   );
 }
 
-/** The error for what stands on the destination where the sync is about to put something, and is not the sync's. */
+/** The error for something on the destination that the sync did not make, where it is about to put something. */
 export function madeByOthers(namespace: Namespace): SyncError {
   return new SyncError(
     'DestinationNotEmpty',
@@ -48,22 +48,22 @@ export function madeByOthers(namespace: Namespace): SyncError {
 }
 
 /**
- * The catalog of the destination. Every change of it is sent here: when it is sent, this instance must still be the one that may,
- * and when it resolves, a majority has it, unless the caller makes sure of that. A change takes as long as it takes.
+ * The catalog of the destination. Every change of it is sent from here: when it is sent, this instance must still be the one
+ * that may, and when it resolves, a majority has it, unless the caller waits for that. Changes have no deadline.
  */
 export class DestinationCatalog {
   readonly #deployment: Deployment;
   readonly #requireLease: () => void;
   readonly #signal: AbortSignal;
 
-  /** @param requireLease - throws where this instance may not change the catalog: another one coordinates. */
+  /** @param requireLease - throws if this instance may not change the catalog because another one coordinates. */
   constructor(deployment: Deployment, requireLease: () => void, signal: AbortSignal) {
     this.#deployment = deployment;
     this.#requireLease = requireLease;
     this.#signal = signal;
   }
 
-  /** Creates a collection or view of these options. */
+  /** Creates a collection or view with these options. */
   async create({ db, coll }: Namespace, options: Document, writeConcern = majority): Promise<void> {
     const run = async (): Promise<void> => {
       await this.#change(db, { create: coll, ...options }, writeConcern);
@@ -71,7 +71,7 @@ export class DestinationCatalog {
     try {
       await run();
     } catch (error) {
-      // Without `[`, the work would grow with the square of a long answer.
+      // Without `[`, the time would grow with the square of the length of the answer.
       const [, namesake] = /already have: \[([^[\]]+)\]/.exec(messageOf(error)) ?? [];
       if (codeOf(error) !== serverCode.databaseDiffersInCase || namesake === undefined) throw error;
       await this.#dropEmptyDatabase(namesake);
@@ -79,7 +79,7 @@ export class DestinationCatalog {
     }
   }
 
-  /** Drops a collection or view; one that is not there is as good as dropped. */
+  /** Drops a collection or view; one that is not there counts as dropped. */
   async drop({ db, coll }: Namespace, writeConcern = majority): Promise<void> {
     await tolerating([serverCode.namespaceNotFound], async () => {
       await this.#change(db, { drop: coll }, writeConcern);
@@ -87,8 +87,8 @@ export class DestinationCatalog {
   }
 
   /**
-   * Drops the collection of this UUID where it is.
-   * @returns false where another stands there, or none.
+   * Drops the collection if it still has this UUID.
+   * @returns false if another one has its name, or none.
    */
   async dropCollection(
     { db, coll }: Namespace,
@@ -107,8 +107,8 @@ export class DestinationCatalog {
   }
 
   /**
-   * Renames a collection. May be repeated: what counts is where the collection of this UUID is now.
-   * @throws SyncError DestinationNotEmpty where something stands at the new name.
+   * Renames a collection. May be repeated: only where the collection of this UUID is now counts.
+   * @throws SyncError DestinationNotEmpty if the new name is taken.
    */
   async rename(tracked: TrackedCollection, to: Namespace): Promise<void> {
     const now = await this.find(tracked);
@@ -127,7 +127,7 @@ export class DestinationCatalog {
     }
   }
 
-  /** Builds indexes as listIndexes shows them. */
+  /** Builds indexes from specifications as listIndexes returns them. */
   async createIndexes(
     { db, coll }: Namespace,
     indexes: readonly IndexSpec[],
@@ -142,14 +142,14 @@ export class DestinationCatalog {
     await this.#change(db, command, writeConcern);
   }
 
-  /** Drops an index; one that is not there is as good as dropped. */
+  /** Drops an index; one that is not there counts as dropped. */
   async dropIndex({ db, coll }: Namespace, name: string): Promise<void> {
     await tolerating([serverCode.indexNotFound, serverCode.namespaceNotFound], async () => {
       await this.#change(db, { dropIndexes: coll, index: name });
     });
   }
 
-  /** Drops an index, other than one that the shard key needs: no document is refused by that. */
+  /** Drops an index, unless the shard key needs it: such an index refuses no document. */
   async dropUnlessNeeded(namespace: Namespace, name: string): Promise<boolean> {
     try {
       await this.dropIndex(namespace, name);
@@ -165,14 +165,14 @@ export class DestinationCatalog {
     await this.#change(db, { collMod: coll, ...change });
   }
 
-  /** Makes a collection a capped one, which gives it another UUID there. */
+  /** Converts a collection to capped, which gives it another UUID there. */
   async convertToCapped({ db, coll }: Namespace, size: unknown): Promise<void> {
     await this.#change(db, { convertToCapped: coll, size });
   }
 
   /**
-   * Changes where the documents of a sharded collection are: a command of a router.
-   * @param deadlineMs - `none` for what takes as long as there are documents.
+   * Changes where the documents of a sharded collection are: a command for a router.
+   * @param deadlineMs - `none` for a command whose time depends on the number of documents.
    */
   async place(command: Document, deadlineMs?: 'none'): Promise<void> {
     const checked = checkedWhenSent(command, this.#requireLease);
@@ -180,19 +180,19 @@ export class DestinationCatalog {
     await runCommand(this.#deployment.admin, checked, { signal: this.#signal, ...limit });
   }
 
-  /** The collection that stands at a name. */
+  /** The collection of a name. */
   async collectionAt({ db, coll }: Namespace): Promise<CollectionInfo | undefined> {
     const [found] = await listNamespaces(this.#deployment, db, this.#signal, { name: coll });
     return found?.kind === 'collection' ? found : undefined;
   }
 
-  /** What stands at a name: a collection, a view, or something else. */
+  /** What has a name: a collection, a view, or something else. */
   async namespaceAt({ db, coll }: Namespace): Promise<NamespaceInfo | undefined> {
     const [found] = await listNamed(this.#deployment, db, [coll], this.#signal);
     return found;
   }
 
-  /** A collection that the sync has made, by its UUID there, whatever its name is by now. */
+  /** A collection that the sync has made, by its UUID there, whatever its name is now. */
   async find({
     namespace,
     destinationUuid,
@@ -202,12 +202,12 @@ export class DestinationCatalog {
     return await findInDatabase(this.#deployment, namespace, destinationUuid, this.#signal);
   }
 
-  /** What stands in a database. */
+  /** Everything in a database. */
   async list(db: string): Promise<NamespaceInfo[]> {
     return await listNamespaces(this.#deployment, db, this.#signal);
   }
 
-  /** The indexes of a collection; none where there is no collection. */
+  /** The indexes of a collection; none if there is no collection. */
   async indexesOf(namespace: Namespace): Promise<IndexSpec[]> {
     return (await listIndexes(this.#deployment, namespace, this.#signal)) ?? [];
   }
@@ -227,7 +227,7 @@ export class DestinationCatalog {
     return stats.field('size').count();
   }
 
-  /** Whether a collection has no document. */
+  /** Whether a collection has no documents. */
   async isEmpty({ db, coll }: Namespace): Promise<boolean> {
     const find = { find: coll, limit: 1, singleBatch: true, projection: { _id: 1 } };
     const answer = await runCommand(this.#deployment.decoded.db(db), find, {
@@ -243,15 +243,15 @@ export class DestinationCatalog {
   }
 
   /**
-   * Drops a database that has no collection left. The server keeps such a one open, and refuses another whose name differs
-   * in case alone.
+   * Drops a database that has no collections left. The server keeps such a database open, and refuses another whose name
+   * differs only in case.
    */
   async #dropEmptyDatabase(db: string): Promise<void> {
     if ((await this.list(db)).length === 0) await this.#change(db, { dropDatabase: 1 });
   }
 }
 
-/** Without a collation an index would get that of its collection. Version 1 knows none, and cannot stand in such a one. */
+/** Without a collation an index would get its collection's. Version 1 has none, and cannot be in a collection with one. */
 function withExplicitCollation(spec: IndexSpec): Document {
   if (spec['collation'] !== undefined || Number(spec['v']) < 2) return spec;
   return { ...spec, collation: { locale: 'simple' } };

@@ -16,13 +16,13 @@ import {
   dropRefusingIndexes,
 } from './insert-documents.ts';
 
-/** A collection of the destination, by what its documents are found by. */
+/** A collection of the destination, with what locates its documents. */
 type Target = Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>;
 
 /**
- * The documents of the destination. Each write goes past document validation, sends bytes as they are, and is acknowledged by a
- * majority when it resolves, unless the caller makes sure of that. None is repeated here: what has been sent may be under way, so
- * that it is a whole step that is repeated (Destination.step).
+ * The documents of the destination. Each write bypasses document validation, sends bytes as they are, and is acknowledged by a
+ * majority when it resolves, unless the caller waits for that. Nothing is retried here: what was sent may still be running, so
+ * only a whole step is retried (Destination.step).
  */
 export class DestinationDocuments {
   readonly #context: InsertContext;
@@ -40,7 +40,7 @@ export class DestinationDocuments {
     return await insertDocuments(this.#context, namespace, documents, settings);
   }
 
-  /** Inserts what a fetch has brought as {@link insertBatch} does. */
+  /** Inserts the documents of a fetch as {@link insertBatch} does. */
   async insertBatch(
     namespace: Namespace,
     batch: RawBatch,
@@ -51,7 +51,7 @@ export class DestinationDocuments {
 
   /**
    * Inserts documents in any order.
-   * @returns the write errors of those that were refused; all others are there.
+   * @returns the write errors of the refused ones; all others are there.
    */
   async tryInsert(
     namespace: Namespace,
@@ -68,9 +68,9 @@ export class DestinationDocuments {
   }
 
   /**
-   * Runs update statements in their order, up to the first that is refused.
+   * Runs update statements in order, up to the first refused one.
    * @returns the answer of the server, which may have one write error.
-   * @throws MongoServerError where a majority may lack the statements before it.
+   * @throws MongoServerError if a majority may lack the statements before it.
    */
   async update({ db, coll }: Namespace, statements: readonly RawDocument[]): Promise<WriteAnswer> {
     const answer = await runDocumentWrite(this.#context, db, {
@@ -92,8 +92,8 @@ export class DestinationDocuments {
   }
 
   /**
-   * Deletes the documents that change events name: by their shard keys too, where the source tells them. An update of a shard key
-   * can show as an insert with the new one, and then a delete with the old one.
+   * Deletes the documents that change events name, also by their shard keys if the source reports them. An update of a shard
+   * key can appear as an insert with the new key, and then a delete with the old one.
    */
   async deleteByKeys(
     collection: Target,
@@ -107,7 +107,7 @@ export class DestinationDocuments {
       );
       return;
     }
-    // Under a collation the server refuses to look for one document.
+    // Under a collation the server refuses to look for a single document.
     const limit = collection.options['collation'] === undefined ? 1 : 0;
     const statements = keys.map((key) => {
       const query = placedQuery(key, collection.shardKey);
@@ -116,7 +116,7 @@ export class DestinationDocuments {
     await this.#delete(collection.namespace, statements);
   }
 
-  /** Those of some changes whose `_id` no document has: see {@link findMissing}. */
+  /** The changes whose `_id` no document has: see {@link findMissing}. */
   findMissing<T extends Identified>(
     namespace: Namespace,
     changes: readonly T[],
@@ -140,7 +140,7 @@ export class DestinationDocuments {
   }
 }
 
-/** Statements of the delete command, as bytes, that delete whatever is at some ids, on every shard. */
+/** Statements of the delete command, as bytes, that delete everything with these ids, on every shard. */
 function deleteEverywhere(ids: readonly RawElement[]): RawDocument[] {
   const groups = groupsOf(ids.map((id) => ({ key: { id } })));
   return [...groups].map((group) => {

@@ -11,7 +11,7 @@ describe('what differs between destinations', () => {
   ] as const;
   for (const { kind, buildsOnEachShard, canLeaveDatabase } of cases) {
     it(`of a ${kind}`, async () => {
-      // Nothing is connected before the first command.
+      // Nothing connects before the first command.
       await using client = createClusterClient({ uri, option: 'cluster1', appName: 'test' });
       const destination = destinationKindOf(deploymentOf(client, { kind, shards: [] }));
       const [from, to] = ['items', 'things'].map((coll) => ({ db: 'shop', coll }));

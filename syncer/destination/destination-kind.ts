@@ -13,33 +13,33 @@ import {
 import { runCommand } from '../../mongo/run-command.ts';
 import type { Topology } from '../../mongo/topology.ts';
 
-/** Where a replica set and a sharded cluster differ as destinations. Chosen once, when the destination is made. */
+/** The differences between a replica set and a sharded cluster as destinations. Chosen once, when the destination is made. */
 export interface DestinationKind {
   /**
-   * Each shard builds an index by itself: where one has refused it, what others have built would refuse documents, and is not
-   * listed everywhere.
+   * Each shard builds an index on its own: if one has refused it, the indexes that others have built would refuse documents,
+   * and are not listed everywhere.
    */
   readonly buildsOnEachShard: boolean;
   /** Whether a collection can be renamed from one name to another. */
   canRename(from: Namespace, to: Namespace): boolean;
   /**
-   * The operations on data that run under the name of this instance, which a user sees without a role; on a sharded cluster, all
-   * that its shards write. By names that stay the same while they run.
+   * The operations on data that run under the name of this instance, which a user sees without a role; on a sharded cluster,
+   * everything that its shards write. Identified by names that stay the same while they run.
    */
   operationsUnderWay(signal: AbortSignal): Promise<Set<string>>;
-  /** Whether ordinary users are kept from writing. */
+  /** Whether ordinary users are blocked from writing. */
   isWriteBlocked(signal: AbortSignal): Promise<boolean>;
-  /** How many commands build an index of a collection, and nothing waits for them. */
+  /** How many commands build an index of a collection without anyone waiting for them. */
   backgroundBuilds(collectionUUID: UUID | null, name: string, signal: AbortSignal): Promise<number>;
 }
 
-/** Commands that change what is copied, or who may write. All others on that database read, or leave nothing. */
+/** Commands that change what is copied, or who may write. All others on that database read, or leave no trace. */
 const writesOnAdmin = ['renameCollection', 'setUserWriteBlockMode'] as const;
 
 /** `userWriteBlockMode` of serverStatus when ordinary users cannot write. */
 const blockedMode = 2;
 
-/** What a destination does by what it was seen to be. */
+/** Picks the kind from what the destination turned out to be. */
 export function destinationKindOf(destination: Deployment): DestinationKind {
   return destination.isSharded ? shardedKind(destination) : replicaSetKind(destination);
 }
@@ -77,7 +77,7 @@ function shardedKind(destination: Deployment): DestinationKind {
   const { admin } = destination;
   return {
     buildsOnEachShard: true,
-    // No sharded collection goes into another database, nor any to one whose primary shard is another (6.0).
+    // No sharded collection can be renamed into another database, nor any to a database with another primary shard (6.0).
     canRename: (from, to) => from.db === to.db,
     async operationsUnderWay(signal) {
       return await writesOnShards(admin, syncDatabase, signal);
@@ -93,8 +93,8 @@ function shardedKind(destination: Deployment): DestinationKind {
 }
 
 /**
- * Whether ordinary users are kept from writing to a cluster. A router does not tell; the config server keeps it beside the
- * shards (6.0.5).
+ * Whether ordinary users are blocked from writing to a cluster. A router does not report it; the config server keeps it beside
+ * the shards (6.0.5).
  */
 export async function isWriteBlocked(
   cluster: ClusterClient,

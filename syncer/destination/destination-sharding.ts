@@ -35,7 +35,7 @@ interface ShardingParts {
   readonly signal: AbortSignal;
 }
 
-/** The values of a shard key that are in one zone. */
+/** The values of a shard key that belong to one zone. */
 export interface ZoneRange {
   readonly min: unknown;
   readonly max: unknown;
@@ -50,8 +50,8 @@ export interface PlacedChunk {
 }
 
 /**
- * Where the documents of the destination's sharded collections are, and the indexes that this needs. On a replica set no
- * collection has a shard key, and nothing of this is asked for.
+ * Where the documents of the destination's sharded collections are, and the indexes that this requires. On a replica set no
+ * collection has a shard key, and none of this is used.
  */
 export class DestinationSharding {
   readonly #parts: ShardingParts;
@@ -60,25 +60,25 @@ export class DestinationSharding {
     this.#parts = parts;
   }
 
-  /** The ids of the shards; none where the destination is a replica set. */
+  /** The ids of the shards; none if the destination is a replica set. */
   get shards(): readonly string[] {
     return this.#parts.deployment.shards;
   }
 
-  /** Shards a collection that has been created. May be repeated. */
+  /** Shards an existing collection. May be repeated. */
   async shard(namespace: Namespace, key: ShardKey): Promise<void> {
     const command = {
       shardCollection: namespaceText(namespace),
       key: shardKeyDocument(key),
-      // Shard keys are compared as bytes; where the collection has a collation, that has to be said.
+      // Shard keys are compared as bytes; if the collection has a collation, the command has to say so.
       collation: { locale: 'simple' },
     };
     await this.#parts.catalog.place(command, 'none');
   }
 
   /**
-   * Gives a collection zone ranges, as far as there are shards in zones of these names. To be called before it is sharded: its
-   * chunks are placed by them then.
+   * Gives a collection zone ranges, as far as there are shards in zones of these names. To be called before sharding it: the
+   * zones then decide where its chunks go.
    * @returns whether there are any.
    */
   async setZones(namespace: Namespace, ranges: readonly ZoneRange[]): Promise<boolean> {
@@ -93,7 +93,7 @@ export class DestinationSharding {
     return mapped.length > 0;
   }
 
-  /** Splits a chunk; a place that is a bound already, or an array, which no chunk can begin with, is left out. */
+  /** Splits a chunk. Skips a place that is already a bound, or an array, which no chunk can begin with. */
   async split(namespace: Namespace, middle: Document): Promise<void> {
     const split = namespaceText(namespace);
     try {
@@ -104,7 +104,7 @@ export class DestinationSharding {
     }
   }
 
-  /** Moves a chunk to another shard. Resolves when its documents are gone from where they were; repeated until then. */
+  /** Moves a chunk to another shard. Resolves when its documents are gone from the old one; retried until then. */
   async move(namespace: Namespace, { min, max }: PlacedChunk, to: string): Promise<void> {
     await this.#parts.step('chunks', async () => {
       const moveChunk = namespaceText(namespace);
@@ -124,7 +124,7 @@ export class DestinationSharding {
     const config = deployment.decoded.db('config');
     const chunks = config.collection('chunks').find(
       { uuid },
-      // The types of the bounds are kept.
+      // This keeps the types of the bounds.
       { signal, promoteValues: false, sort: { min: 1 } },
     );
     return (await readWhole(chunks)).map((row) => {
@@ -138,8 +138,8 @@ export class DestinationSharding {
   }
 
   /**
-   * Gives a sharded collection a shard key with more fields.
-   * @returns false where the server refuses it: documents are where they belong by the shorter key, too. A warning says so.
+   * Adds fields to the shard key of a collection.
+   * @returns false if the server refuses: the shorter key puts documents in the right place, too. A warning says so.
    */
   async refine(namespace: Namespace, key: ShardKey): Promise<boolean> {
     const { catalog, warn } = this.#parts;
@@ -149,15 +149,15 @@ export class DestinationSharding {
       return true;
     } catch (error) {
       if (!isRefused(error)) throw error;
-      // One that was made as unique asks for an index that is so.
+      // A key created as unique requires an index that is unique.
       await warn(`${refineCollectionShardKey} keeps its shard key: ${messageOf(error)}`);
       return false;
     }
   }
 
   /**
-   * Makes sure that an index of a collection supports its shard key, and will when those are hidden that are hidden on the
-   * source: otherwise a temporary one is made.
+   * Makes sure that an index of a collection supports its shard key, and still will once the indexes hidden on the source are
+   * hidden: otherwise builds a temporary one.
    */
   async supportShardKey(
     namespace: Namespace,
@@ -170,7 +170,7 @@ export class DestinationSharding {
     await this.#buildTemporaryIndex(namespace, key);
   }
 
-  /** Drops an index of a collection. Where its shard key has no other, one is made first. */
+  /** Drops an index of a collection. If its shard key has no other index, builds one first. */
   async dropIndex(
     { namespace, shardKey }: Pick<TrackedCollection, 'namespace' | 'shardKey'>,
     name: string,
@@ -186,7 +186,7 @@ export class DestinationSharding {
   }
 
   /**
-   * Drops the index that has supported a shard key during the sync. Where the source has none for it, one on the key alone
+   * Drops the index that has supported a shard key during the sync. If the source has none for the key, one on the key alone
    * takes its place: the server needs one. With `buildIndexes: never` it stays.
    */
   async settleShardKeyIndex(namespace: Namespace, key: ShardKey): Promise<void> {
@@ -201,7 +201,7 @@ export class DestinationSharding {
       if (!isSupported) await this.#buildIndex(namespace, plainName(key), key);
       await catalog.dropIndex(namespace, shardKeyIndexName);
     } catch (error) {
-      // A hidden index on the same keys, say.
+      // For example, a hidden index on the same keys.
       if (!isRefused(error)) throw error;
       await warn(
         `index ${shardKeyIndexName} of ${namespaceText(namespace)} stays: ${messageOf(error)}`,
@@ -209,14 +209,14 @@ export class DestinationSharding {
     }
   }
 
-  /** The indexes of a sharded collection on each shard, which need not be the same. */
+  /** The indexes of a sharded collection on each shard; they may differ. */
   async shardIndexesOf(namespace: Namespace): Promise<ShardIndexes> {
     const { deployment, catalog, signal } = this.#parts;
     const listed = await catalog.indexesOf(namespace);
     return await readShardIndexes(deployment, namespace, listed, signal);
   }
 
-  /** It has a field more than the shard key, which no document has: so it stands in the way of no index of the source. */
+  /** It has one field more than the shard key, which no document has, so it conflicts with no index of the source. */
   async #buildTemporaryIndex(namespace: Namespace, key: ShardKey): Promise<void> {
     const longer = [...key, { field: shardKeyIndexName, kind: 1 }] as const;
     await this.#buildIndex(namespace, shardKeyIndexName, longer);
@@ -228,7 +228,7 @@ export class DestinationSharding {
   }
 }
 
-/** The name that the server's shell gives. */
+/** The name that the MongoDB shell would give it. */
 function plainName(key: ShardKey): string {
   return key.map(({ field, kind }) => `${field}_${kind}`).join('_');
 }

@@ -7,13 +7,13 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { TrackedView } from '../store/records.ts';
 import { madeByOthers, type DestinationCatalog } from './destination-catalog.ts';
 
-/** What the server says of a view that does not go with the others that stand there. */
+/** The server's errors for a view that does not fit with the others there. */
 const refusedForOthers = new Set<number | undefined>([
   serverCode.graphContainsCycle,
   serverCode.viewDepthLimitExceeded,
   serverCode.optionNotSupportedOnView,
   serverCode.viewPipelineMaxSizeExceeded,
-  // It is to be changed, and was refused when it was to be created.
+  // The view to change is missing: its creation was refused.
   serverCode.namespaceNotFound,
 ]);
 
@@ -26,8 +26,8 @@ export class DestinationViews {
   }
 
   /**
-   * Creates a view on the destination, replacing one that differs: it has no documents.
-   * @throws SyncError ViewRefused; DestinationNotEmpty where a collection stands there.
+   * Creates a view on the destination, replacing one that differs: a view has no documents.
+   * @throws SyncError ViewRefused; DestinationNotEmpty if a collection has the name.
    */
   async create(namespace: Namespace, options: Document): Promise<void> {
     await namingRefusals(namespace, async () => {
@@ -38,8 +38,8 @@ export class DestinationViews {
   }
 
   /**
-   * Creates a view where nothing stood when the sync was started. May be repeated.
-   * @throws SyncError ViewRefused; DestinationNotEmpty where somebody else has made what stands there.
+   * Creates a view where nothing was when the sync was started. May be repeated.
+   * @throws SyncError ViewRefused; DestinationNotEmpty if somebody else has made what has the name.
    */
   async createFirst(namespace: Namespace, options: Document): Promise<void> {
     await namingRefusals(namespace, async () => {
@@ -49,13 +49,13 @@ export class DestinationViews {
     });
   }
 
-  /** Drops a view. A collection that stands there by now is left. */
+  /** Drops a view. Leaves a collection that has taken its name. */
   async drop(namespace: Namespace): Promise<void> {
     const there = await this.#catalog.namespaceAt(namespace);
     if (there?.kind === 'view') await this.#catalog.drop(namespace);
   }
 
-  /** Drops a view that is as the sync has made it. @throws SyncError DestinationNotEmpty where something else stands there. */
+  /** Drops a view if it is still as the sync made it. @throws SyncError DestinationNotEmpty if something else has the name. */
   async dropMade(
     { namespace, options }: TrackedView,
     writeConcern?: WriteConcernSettings,
@@ -78,7 +78,7 @@ export class DestinationViews {
     return (await this.#catalog.list(db)).filter((info) => info.kind === 'view');
   }
 
-  /** @returns false where something stands at its name already. */
+  /** @returns false if its name is taken. */
   async #createUnlessThere(namespace: Namespace, options: Document): Promise<boolean> {
     try {
       await this.#catalog.create(namespace, options);
@@ -90,7 +90,7 @@ export class DestinationViews {
   }
 }
 
-/** True for a view of these options. */
+/** True for a view with these options. */
 export function isSameView(there: NamespaceInfo | undefined, options: Document): boolean {
   return there?.kind === 'view' && isSameOptions(there.options, options);
 }
@@ -114,8 +114,8 @@ export function isViewRefused(error: unknown): error is SyncError {
 }
 
 /**
- * True where a view was refused because of others that stand on the destination: they may be later than it, where change
- * events are applied over a later catalog.
+ * True if a view was refused because of others on the destination: those may be later than it, while change events are applied
+ * over a later catalog.
  */
 export function isRefusedForOthers({ cause }: SyncError): boolean {
   return refusedForOthers.has(codeOf(cause));

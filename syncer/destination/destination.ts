@@ -19,28 +19,29 @@ import { MadeCollections } from './made-collections.ts';
 import { ReplicatedIndexes } from './replicated-indexes.ts';
 import { DestinationBlocking } from './write-blocking.ts';
 
-/** What the destination of a sync is made of. */
+/** The parts of a sync's destination. */
 export interface DestinationParts {
   readonly deployment: Deployment;
   readonly leftIndexes: LeftIndexes;
   readonly options: StartOptions;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** Throws where this instance may not change the catalog of the destination: another one coordinates. */
+  /** Throws if this instance may not change the destination's catalog because another one coordinates. */
   readonly requireLease: () => void;
-  /** Keeps a warning for the people who look at progress. */
+  /** Adds a warning to the progress. */
   readonly warn: (warning: string) => Promise<void>;
-  /** Aborted when the work is to stop. */
+  /** Aborts when the work is to stop. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The destination of a sync: every write to it, fenced, acknowledged by a majority, and repeated in one way. Made once for the work
- * on a sync in one direction.
+ * The destination of a sync: every write to it is fenced, acknowledged by a majority, and retried in one way. Made once for the
+ * work on a sync in one direction.
  *
- * - _Fenced_: a connection refuses a write when this process may have lost its instance (mongo/write-guard.ts); a change of the
- *   catalog is refused, when it is sent, where another instance may coordinate.
- * - _Repeated_ as a whole step, by {@link step} or {@link transfer}, never beside what an attempt that failed has left behind there.
+ * - _Fenced_: a connection refuses a write if this process may have lost its instance (mongo/write-guard.ts); a change of the
+ *   catalog is refused at sending if another instance may coordinate.
+ * - _Retried_ as a whole step, by {@link step} or {@link transfer}, never while what a failed attempt left behind is still
+ *   running there.
  */
 export class Destination {
   readonly catalog: DestinationCatalog;
@@ -51,7 +52,7 @@ export class Destination {
   readonly sharding: DestinationSharding;
   readonly blocking: DestinationBlocking;
   readonly leftIndexes: LeftIndexes;
-  /** What differs between a replica set and a sharded cluster. */
+  /** The differences between a replica set and a sharded cluster. */
   readonly kind: DestinationKind;
   readonly #parts: DestinationParts;
 
@@ -79,10 +80,10 @@ export class Destination {
   }
 
   /**
-   * Runs a step that writes to the destination until it succeeds, or fails by what does not pass: never beside what an attempt that
-   * failed has left behind there, and not relying on what such an attempt has changed before a majority has it.
-   * @param work - what it is, for the log, the warnings and the metrics.
-   * @param run - is given how often it has failed. It has to be one that may be repeated.
+   * Runs a step that writes to the destination until it succeeds, or fails with an error that is not temporary. It never runs
+   * beside what a failed attempt left behind there, nor relies on what such an attempt has changed before a majority has that.
+   * @param work - its name, for the log, the warnings and the metrics.
+   * @param run - gets the number of failures so far. It must be safe to repeat.
    */
   async step<T>(work: string, run: (attempt: number) => Promise<T>): Promise<T> {
     const { deployment, signal } = this.#parts;
@@ -94,9 +95,9 @@ export class Destination {
   }
 
   /**
-   * Runs what writes documents, and reads nothing of the destination that it relies on, until it succeeds: never beside what an
-   * attempt that failed has left behind there.
-   * @param isPassing - which errors are followed by another attempt, however many there were.
+   * Runs something that writes documents, and relies on nothing that it reads of the destination, until it succeeds: never
+   * beside what a failed attempt left behind there.
+   * @param isPassing - which errors to retry after, however many there were.
    */
   async transfer<T>(
     work: string,
@@ -111,20 +112,20 @@ export class Destination {
   }
 
   /**
-   * Runs writes that need no acknowledgement by a majority of their own: when it resolves, a majority has all of them.
-   * @param run - is given the write concern to write with.
+   * Runs writes that need not each be acknowledged by a majority: when it resolves, a majority has all of them.
+   * @param run - gets the write concern to write with.
    */
   async together<T>(run: (concern: WriteConcernSettings) => Promise<T>): Promise<T> {
     const { deployment, signal } = this.#parts;
     return await acknowledgedTogether(deployment, signal, run);
   }
 
-  /** Waits until what was sent before, by whichever process of this instance, has ended: see {@link awaitEarlierWrites}. */
+  /** Waits until everything sent before, by any process of this instance, has ended: see {@link awaitEarlierWrites}. */
   async awaitEarlierWrites(): Promise<void> {
     await awaitEarlierWrites({ ...this.#parts, destination: this.#parts.deployment });
   }
 
-  /** As {@link awaitEarlierWrites}, and what it has seen is not taken back by an election. */
+  /** As {@link awaitEarlierWrites}; in addition, no election takes back what it has seen. */
   async settleEarlierWrites(): Promise<void> {
     const { deployment, signal } = this.#parts;
     await underOnePrimary(deployment, signal, async () => {
@@ -132,7 +133,7 @@ export class Destination {
     });
   }
 
-  /** How many collections and partitions are copied side by side where no option says so: see {@link fittingCopyWorkers}. */
+  /** How many collections and partitions to copy side by side if no option says so: see {@link fittingCopyWorkers}. */
   async fittingCopyWorkers(): Promise<number> {
     const { deployment, signal } = this.#parts;
     return await retrying(this.#parts, 'copy', async () => {
@@ -140,7 +141,7 @@ export class Destination {
     });
   }
 
-  /** A cluster time of the destination, later than all that was written before: a majority has that. */
+  /** A cluster time of the destination, later than everything written before: a majority has it. */
   async timeNow(): Promise<Timestamp> {
     return await writeNoop(this.#parts.deployment, 'writable', this.#parts.signal);
   }

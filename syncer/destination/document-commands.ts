@@ -16,8 +16,8 @@ export interface WriteContext {
 const majority: WriteConcernSettings = { w: 'majority' };
 
 /**
- * Sends a write of documents to the destination, and gives its answer: it quotes ids and keys, which are not UTF-8 at times.
- * Acknowledged by a majority, unless the caller makes sure of that.
+ * Sends a write of documents to the destination, and returns its answer: it quotes ids and keys, which may not be UTF-8.
+ * Acknowledged by a majority, unless the caller waits for that.
  */
 export async function runDocumentWrite(
   { destination, signal }: WriteContext,
@@ -30,7 +30,7 @@ export async function runDocumentWrite(
   return writeAnswer(await runOnPrimary(destination.decoded.db(db), write, signal, bson));
 }
 
-/** Throws what a write command reports in an answer that is `ok`, except for write errors that are expected. */
+/** Throws what a write command reports in an answer that is `ok`, except for expected write errors. */
 export function throwWriteErrors(
   { writeErrors, writeConcernError }: WriteAnswer,
   isExpected: (writeError: WriteError) => boolean,
@@ -41,8 +41,8 @@ export function throwWriteErrors(
 }
 
 /**
- * Those of some changes or documents whose `_id` no document of the destination has, in groups that can be read together. An `_id` that is
- * there in other bytes, as 1.0 for 1, is taken for missing.
+ * The changes or documents whose `_id` no document of the destination has, in groups that can be read together. An `_id` that
+ * is there in other bytes, such as 1.0 for 1, counts as missing.
  */
 export async function* findMissing<T extends Identified>(
   { destination, signal }: WriteContext,

@@ -8,7 +8,7 @@ import { destinationKindOf } from './destination-kind.ts';
 
 const pollMs = 50;
 
-/** What waiting is told to. */
+/** What reports of the waiting go to. */
 interface Waiting {
   readonly monitor: { readonly retryWarnings: RetryWarnings };
   readonly logger: Logger;
@@ -16,10 +16,10 @@ interface Waiting {
 }
 
 /**
- * Waits until the destination has ended what earlier work of this instance had asked of it, and has seen the end of the
- * connections that this process has given up with writes on them, and of those of the process before it. A server goes
- * on with a write whose client is gone, and a network delivers what it has held: applied now, it would come over what is
- * applied next. Operations that begin later are not waited for.
+ * Waits until the destination has ended everything that earlier work of this instance requested, and has seen the end of the
+ * connections that this process, and the one before it, abandoned with writes on them. A server continues a write after its
+ * client is gone, and a network delivers what it has held back: applied now, it would overwrite what is applied next. It does
+ * not wait for operations that begin later.
  */
 export async function awaitEarlierWrites(
   context: Waiting & { readonly destination: Deployment },
@@ -36,8 +36,8 @@ export async function awaitEarlierWrites(
 }
 
 /**
- * Waits until a cluster has seen the end of the connections that this process has given up with writes on them, and of those of the
- * process before it.
+ * Waits until a cluster has seen the end of the connections that this process, and the one before it, abandoned with writes on
+ * them.
  */
 export async function awaitEarlierConnections(
   waiting: Waiting,

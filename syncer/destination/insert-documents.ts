@@ -31,16 +31,16 @@ import type { LeftIndexes } from './left-indexes.ts';
 /** Documents to insert, as the driver sends them. */
 interface Insert {
   readonly documents: object;
-  /** Those among them that the server alters. */
+  /** The ones among them that the server alters. */
   readonly altered: readonly RawDocument[];
-  /** They, one by one. */
+  /** The documents, one by one. */
   readonly list: () => readonly RawDocument[];
 }
 
-/** How documents are inserted. */
+/** Settings of an insert. */
 export interface InsertSettings {
   readonly writeConcern: WriteConcernSettings;
-  /** They have to stand in this order: those of a capped collection. */
+  /** Insert in exactly this order, for a capped collection. */
   readonly isInOrder: boolean;
 }
 
@@ -48,10 +48,10 @@ export interface InsertSettings {
 export type InsertContext = WriteContext & IndexDropContext;
 
 /**
- * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is
- * left as it is there: it comes from an earlier attempt, and change events bring it up to date. An index that refuses one
- * gives way, and is left to the commit.
- * @returns the ids of those that were left out.
+ * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is skipped:
+ * it comes from an earlier attempt, and change events bring it up to date. An index that refuses a document is dropped, and
+ * left to the commit.
+ * @returns the ids of the skipped ones.
  */
 export async function insertDocuments(
   context: InsertContext,
@@ -71,18 +71,15 @@ function insertOf(documents: readonly RawDocument[]): Insert {
   };
 }
 
-/** What a fetch has brought. */
+/** The documents of a fetch. */
 export interface InsertedBatch {
   readonly count: number;
   readonly totalBytes: number;
-  /** The ids of those that were left out, as they are there already. */
+  /** The ids of the skipped ones, which are there already. */
   readonly taken: readonly RawElement[];
 }
 
-/**
- * Inserts what a fetch has brought, as `insertDocuments` does, without taking it apart. The write concern is the
- * caller's.
- */
+/** Inserts the documents of a fetch as `insertDocuments` does, without taking it apart. The write concern is the caller's. */
 export async function insertBatch(
   context: InsertContext,
   namespace: Namespace,
@@ -112,7 +109,7 @@ async function insertAll(
   if (error) {
     if (!isRefusedByIndex(error)) throw error;
     await dropRefusingIndexes(context, namespace, error);
-    // All others are there by now: inserted once more, they would count as taken.
+    // All others are there by now: if inserted again, they would count as taken.
     const rest = insertOf(documentsOf(insert, refused));
     const again = await insertOnce(context, namespace, rest, writeConcern);
     const left = refusalOf(namespace, again.refused);
@@ -123,7 +120,7 @@ async function insertAll(
   return taken;
 }
 
-/** The write errors of an insert: of what is there already, its ids. */
+/** The write errors of an insert, and the ids that are there already. */
 interface Refused {
   readonly taken: RawElement[];
   readonly refused: readonly WriteError[];
@@ -157,8 +154,8 @@ function refusalOf(namespace: Namespace, [refused]: readonly WriteError[]): Erro
 }
 
 /**
- * Inserts one after the other: what an index refuses is inserted once that is dropped, and before those after it. (On one
- * server an unordered insert keeps the order, too, but continues after what is refused.)
+ * Inserts one after the other: a document that an index refuses is inserted once the index is dropped, and before the documents
+ * after it. (On one server an unordered insert keeps the order, too, but continues after a refusal.)
  */
 async function insertInOrder(
   context: InsertContext,
@@ -179,7 +176,7 @@ async function insertInOrder(
     if (isIdTaken(refused) || there.has(index)) {
       taken.push(...documentsOf(rest, [refused]).map(idElement));
       const after = rest.list().slice(index + 1);
-      // Where the copy is repeated, most of them are there: they are not tried one by one.
+      // In a repeated copy, most of them are there: do not try those one by one.
       const missing = await findMissingDocuments(context, namespace, after);
       taken.push(...after.filter((document) => !missing.has(document)).map(idElement));
       if (missing.size === 0) break;
@@ -196,7 +193,7 @@ async function insertInOrder(
   return taken;
 }
 
-/** Those of some documents whose `_id` is not there, in their order. */
+/** The documents whose `_id` is not there, in order. */
 async function findMissingDocuments(
   context: InsertContext,
   namespace: Namespace,
@@ -224,7 +221,7 @@ async function runInsert(
   );
 }
 
-/** Writes the documents again into which the server has put its own time. */
+/** Writes the documents again in which the server has put its own time. */
 async function repair(
   context: InsertContext,
   { db, coll }: Namespace,
@@ -263,9 +260,9 @@ function isIdTaken({ code, keyPattern }: WriteError): boolean {
 }
 
 /**
- * The numbers of the documents that were refused for another reason than their `_id`, as the answer says, and whose `_id` is
- * there all the same. In a clustered collection the server cannot say so of numbers that are not whole, of dates and
- * others (6.0.5: it reads the key without its types, "KeyString format error").
+ * The numbers of the documents that the answer says were refused for another reason than their `_id`, though their `_id` is
+ * there. In a clustered collection the server cannot report a duplicate `_id` that is a fractional number, a date or of certain
+ * other types (6.0.5: it reads the key without its types, "KeyString format error").
  */
 async function findRefused(
   { destination, signal }: InsertContext,
@@ -282,7 +279,7 @@ async function findRefused(
     const find = { find: coll, filter, projection: { _id: 1 }, limit: 1 };
     await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
     const found = await cursor.next();
-    // Where one is not there, the reason was another one, which is thrown.
+    // If one is not there, the reason was a different one, and is thrown.
     if (!found || found.documents.length === 0) break;
     there.add(index);
   }
@@ -298,13 +295,13 @@ export interface IndexDropContext {
   readonly signal: AbortSignal;
 }
 
-/** A number behind the first part of a path: in an array it can be an element's place, or the name of a field of one. */
+/** A number after the first part of a path: in an array it can be an element's index, or the name of a field of an element. */
 const numericPart = /\.\d+(\.|$)/;
 
 /**
- * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, what is no
- * place in a geo key, an unknown language in a text key, an array whose elements have fields that are named by a number in
- * the key's path, a symbol under a collation, a Decimal128 in an index of version 1.
+ * True for indexes that can refuse a document: two arrays in one compound key, an array in a hashed key, a geo key that is not
+ * a location, an unknown language in a text key, an array whose elements have fields that are named by a number in the key's
+ * path, a symbol under a collation, a Decimal128 in an index of version 1.
  */
 export function canRefuse(spec: IndexSpec): boolean {
   if (isIdIndex(spec)) return false;
@@ -318,10 +315,10 @@ export function canRefuse(spec: IndexSpec): boolean {
 }
 
 /**
- * Drops the indexes of a destination's collection that can refuse a document, and leaves them to the commit. While
- * changes are applied over a later state, a document and an index may stand side by side that never did on the source:
- * the index was dropped there before the document came, or the other way round. At the commit's time both are right.
- * @param error - with which a document was refused.
+ * Drops the indexes of a destination's collection that can refuse a document, and leaves them to the commit. While changes are
+ * applied over a later state, a document and an index may meet that never did on the source: the index was dropped there before
+ * the document came, or the other way round. At the commit's time both are right.
+ * @param error - the refusal of a document.
  */
 export async function dropRefusingIndexes(
   context: IndexDropContext,
@@ -329,7 +326,7 @@ export async function dropRefusingIndexes(
   error: unknown,
 ): Promise<void> {
   const { destination, leftIndexes, logger, signal } = context;
-  // Each instance may: it changes nothing that the stored catalog says.
+  // Any instance may do this: it changes nothing that the stored catalog says.
   const catalog = new DestinationCatalog(destination, () => undefined, signal);
   for (const { name } of (await catalog.indexesOf(namespace)).filter(canRefuse)) {
     await leftIndexes.leave(namespace, name, error);

@@ -10,14 +10,14 @@ import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /**
  * The indexes of the source that the destination does not have for now. An index is recorded as left before it is dropped, or
- * when it was refused; it is removed when it was seen on the destination, or is not on the source any more.
+ * when it was refused. Its record is removed once the index is seen on the destination, or is no longer on the source.
  */
 export class LeftIndexes {
   readonly #store: LeftIndexStore;
   readonly #catalog: TrackedCatalog;
   readonly #monitor: Pick<SyncMonitor, 'leftIndexes'>;
   #records: readonly LeftIndexRecord[] = [];
-  /** How fast indexes are built; null where that is not known. */
+  /** How fast indexes are built; null if unknown. */
   #bytesPerSecond: number | null = null;
 
   constructor(
@@ -39,7 +39,7 @@ export class LeftIndexes {
     return this.#records.filter((record) => record.collection.equals(collection));
   }
 
-  /** Reads what is stored, where other instances may have changed it. */
+  /** Reads the stored records again, in case other instances have changed them. */
   async refresh(): Promise<void> {
     this.#take(await this.#store.read());
   }
@@ -47,7 +47,7 @@ export class LeftIndexes {
   /** Leaves an index to the commit. To be called before it is dropped. */
   async leave(namespace: Namespace, name: string, error: unknown): Promise<void> {
     const tracked = this.#catalog.collectionAt(namespace);
-    // That one is not of the source.
+    // Such an index is not from the source.
     if (!tracked || name === shardKeyIndexName) return;
     const known = this.of(tracked.uuid).find((record) => record.name === name);
     const code = codeOf(error);
@@ -56,7 +56,7 @@ export class LeftIndexes {
       collection: tracked.uuid,
       name,
       reason: named?.name ?? errorNameOf(error),
-      // What is built at the commit in any case is no reason to wait with it.
+      // An index that is built at the commit in any case is no reason to delay it.
       expectedSeconds: isTrue(tracked.options['capped'])
         ? null
         : (known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes)),
@@ -66,19 +66,22 @@ export class LeftIndexes {
     this.#take([...this.#records.filter((one) => one !== known), record]);
   }
 
-  /** The index is there, or is not to be there. Where it has been left once more since it was read, it stays. */
+  /**
+   * Removes a record, once the index is there or no longer needed. It stays if the index was left again since the record was
+   * read.
+   */
   async remove(record: LeftIndexRecord): Promise<void> {
     if (!(await this.#store.remove(record))) return;
     this.#take(this.#records.filter(({ mark }) => mark !== record.mark));
   }
 
-  /** The commit has settled all of them. */
+  /** Removes all records, once the commit has settled them. */
   async clear(): Promise<void> {
     await this.#store.clear();
     this.#take([]);
   }
 
-  /** Keeps how long an index is expected to take. */
+  /** Stores how long an index is expected to take. */
   async expect(record: LeftIndexRecord, seconds: number): Promise<void> {
     await this.#store.expect(record, seconds);
     this.#take(
@@ -93,7 +96,7 @@ export class LeftIndexes {
     if (bytes > 0 && seconds > 0) this.#bytesPerSecond = bytes / seconds;
   }
 
-  /** How long building an index over so many bytes is expected to take; null where that is not known. */
+  /** How long building an index over this many bytes is expected to take; null if unknown. */
   secondsFor(bytes: number): number | null {
     if (this.#bytesPerSecond === null || bytes <= 0) return null;
     return Math.max(1, Math.round(bytes / this.#bytesPerSecond));

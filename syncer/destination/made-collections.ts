@@ -9,7 +9,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { madeByOthers, type DestinationCatalog } from './destination-catalog.ts';
 
-/** The collections that the sync makes on the destination: nothing else there is replaced, taken over or dropped. */
+/** The collections that the sync makes on the destination: it replaces, takes over or drops nothing else there. */
 export class MadeCollections {
   readonly #catalog: DestinationCatalog;
 
@@ -18,10 +18,10 @@ export class MadeCollections {
   }
 
   /**
-   * Creates a tracked collection in its replicated form, without its indexes. May be repeated: what stands there is taken where
-   * it is known by its UUID, or is without documents and of these options. The answer alone proves nothing: routers, and
-   * servers from 7.0 on, say of what was there with the same options that it was created.
-   * @throws SyncError DestinationNotEmpty where somebody else has made what stands there, or has written to it.
+   * Creates a tracked collection in its replicated form, without its indexes. May be repeated: an existing collection is
+   * accepted if its UUID is known, or if it has no documents and these options. The answer alone proves nothing: routers, and
+   * servers from 7.0 on, also report success if a collection with the same options was there already.
+   * @throws SyncError DestinationNotEmpty if somebody else has made what is there, or has written to it.
    */
   async create(tracked: TrackedCollection, writeConcern?: WriteConcernSettings): Promise<void> {
     const { namespace, options, indexes, destinationUuid } = tracked;
@@ -46,9 +46,9 @@ export class MadeCollections {
   }
 
   /**
-   * Drops what the sync has made of a tracked collection, and nothing else; what has come in its place by somebody else stays.
-   * @returns false where it is not there.
-   * @throws SyncError DestinationNotEmpty where its UUID has not been stored yet, and what stands there may be somebody else's.
+   * Drops what the sync has made of a tracked collection, and nothing else; whatever somebody else has put in its place stays.
+   * @returns false if it is not there.
+   * @throws SyncError DestinationNotEmpty if its UUID was not stored yet, and what is there may be somebody else's.
    */
   async drop(tracked: TrackedCollection, writeConcern?: WriteConcernSettings): Promise<boolean> {
     const { namespace, destinationUuid } = tracked;
@@ -62,7 +62,7 @@ export class MadeCollections {
   }
 
   /**
-   * True where a collection is as the sync makes a tracked one, before it stores its UUID and puts documents there: it has no
+   * True if a collection is as the sync makes a tracked one, before it stores its UUID and puts documents there: it has no
    * documents, the same options, and no other indexes.
    */
   async isAsMade(
@@ -79,7 +79,7 @@ export class MadeCollections {
         spec.name !== shardKeyIndexName &&
         !made.some((one) => one.name === spec.name && isSameSpec(one, spec)),
     );
-    // It was asked by its name.
+    // The checks above asked by name.
     const now = await this.#catalog.collectionAt(namespace);
     return !isForeign && now?.uuid.equals(uuid) === true;
   }
@@ -92,7 +92,7 @@ function isOfOptions(
   return isSameOptions(there.options, replicatedOptions(options));
 }
 
-/** The index on _id where it is of a version that the server makes only when it is told to. */
+/** The index on _id if it has a version that the server creates only on request. */
 function oldIdIndex(indexes: readonly IndexSpec[]): { readonly idIndex?: IndexSpec } {
   const idIndex = indexes.find((spec) => isIdIndex(spec) && Number(spec['v']) === 1);
   return idIndex === undefined ? {} : { idIndex };

@@ -11,7 +11,7 @@ import type { DestinationCatalog } from './destination-catalog.ts';
 import type { DestinationKind } from './destination-kind.ts';
 import type { LeftIndexes } from './left-indexes.ts';
 
-/** What the indexes of the destination are made by. */
+/** What building the destination's indexes needs. */
 interface IndexParts {
   readonly catalog: DestinationCatalog;
   readonly kind: DestinationKind;
@@ -31,8 +31,8 @@ export class ReplicatedIndexes {
   }
 
   /**
-   * Creates indexes in their replicated form. One that the destination refuses is left to the commit: it cannot stand
-   * beside another on the same keys while it is not unique, or documents are there that came after it was dropped.
+   * Creates indexes in their replicated form. One that the destination refuses is left to the commit: it conflicts with another
+   * on the same keys while it is not unique, or with documents that came after it was dropped.
    */
   async create(
     namespace: Namespace,
@@ -50,7 +50,7 @@ export class ReplicatedIndexes {
     }
   }
 
-  /** Creates those of a collection that has been copied, again where that fails by what passes. */
+  /** Creates the indexes of a collection that has been copied, and retries after temporary errors. */
   async createAfterCopy({
     namespace,
     indexes,
@@ -75,7 +75,7 @@ export class ReplicatedIndexes {
     try {
       const present = await catalog.indexesOf(namespace);
       const sameName = present.find(({ name }) => name === spec.name);
-      // The same name with another specification: the events that made this one come later or are repeated.
+      // The same name with another specification: the events that made this one are still to come, or are repeated.
       if (sameName && !isSameSpec(sameName, spec)) await catalog.dropIndex(namespace, spec.name);
       await catalog.createIndexes(namespace, [spec]);
     } catch (error) {

@@ -12,19 +12,19 @@ import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
 import type { SyncView } from '../store/records.ts';
 import type { DestinationKind } from './destination-kind.ts';
 
-/** How often a server is asked whether it has ended what came before. */
+/** How often to ask a server whether earlier changes have ended. */
 const pollMs = 50;
 
-/** How long a router may take to say what it works on. */
+/** How long a router may take to list its operations. */
 const routerDeadlineMs = 2_000;
 
 /**
- * Lets ordinary users write to a cluster, or not, when it has ended what it was told before: a process that was killed may have
- * sent the opposite, and its server still carries that out. Users with the action bypassWriteBlockingMode always may. The server
- * takes the same mode twice.
- * @param assertMaySend - throws where this process may not do it any more, as it was frozen meanwhile. Undefined while nothing
- * of a sync is under way.
- * @throws SyncError ClusterUnreachable where what was sent before takes long: to be repeated.
+ * Blocks or unblocks the writes of ordinary users on a cluster, once it has ended earlier changes of that: a process that was
+ * killed may have sent the opposite, and its server may still be carrying that out. Users with the action
+ * bypassWriteBlockingMode always may write. The server accepts the mode that it already has.
+ * @param assertMaySend - throws if this process may no longer do it, because it was frozen meanwhile. Undefined while no sync
+ * is under way.
+ * @throws SyncError ClusterUnreachable if earlier changes take long: to be retried.
  */
 export async function setWriteBlocking(
   cluster: ClusterClient,
@@ -34,13 +34,13 @@ export async function setWriteBlocking(
 ): Promise<void> {
   await awaitEarlierBlocking(cluster, signal);
   // On a connection that has seen its server step down and come back, a server (6.0.5) fails the same mode a second time
-  // for good, until something is written there.
+  // permanently, until something is written there.
   await writeNoop(cluster, 'write blocking', signal);
   const command = checkedWhenSent({ setUserWriteBlockMode: 1, global: isBlocked }, assertMaySend);
   await runCommand(cluster.admin, command, { signal });
 }
 
-/** Waits until no change of who may write is on its way to a cluster, or under way there, whichever process has sent it. */
+/** Waits until no change of who may write is on its way to a cluster, or under way there, whichever process sent it. */
 async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal): Promise<void> {
   const deadline = AbortSignal.timeout(commandDeadlineMs);
   for (;;) {
@@ -56,7 +56,7 @@ async function awaitEarlierBlocking(cluster: ClusterClient, signal: AbortSignal)
   }
 }
 
-/** A router that does not answer soon is not waited for: the ends of connections tell of what this instance has sent there. */
+/** Does not wait for a router that is slow to answer: the ends of connections tell what this instance has sent there. */
 async function blockingUnderWay(
   { admin, decoded, routers }: ClusterClient,
   signal: AbortSignal,
@@ -78,7 +78,7 @@ async function blockingUnderWay(
   return counts.reduce((sum, one) => sum + one, 0);
 }
 
-/** Who may write to the destination, as the options of the sync have it. */
+/** Who may write to the destination, according to the options of the sync. */
 export class DestinationBlocking {
   readonly #parts: BlockingParts;
 
@@ -86,7 +86,10 @@ export class DestinationBlocking {
     this.#parts = parts;
   }
 
-  /** Blocks ordinary users where the sync asks for it; otherwise warns where something else has. Repeated until it succeeds. */
+  /**
+   * Blocks ordinary users if the sync requires it; otherwise warns if something else has blocked them. Retried until it
+   * succeeds.
+   */
   async begin(): Promise<void> {
     await this.#parts.step('write blocking', async () => {
       if (this.#parts.options.enableUserWriteBlocking) await this.set(true);
@@ -94,7 +97,7 @@ export class DestinationBlocking {
     });
   }
 
-  /** Lets ordinary users write, or not, as {@link setWriteBlocking} does. */
+  /** Blocks or unblocks ordinary users as {@link setWriteBlocking} does. */
   async set(isBlocked: boolean): Promise<void> {
     const { deployment, requireLease, signal } = this.#parts;
     await setWriteBlocking(deployment, isBlocked, signal, requireLease);
@@ -105,7 +108,7 @@ export class DestinationBlocking {
     try {
       if (!(await kind.isWriteBlocked(signal))) return;
     } catch (error) {
-      // Without write blocking a sync does not ask for the right to look.
+      // Without write blocking a sync does not require the privilege to look.
       if (codeOf(error) === serverCode.unauthorized) return;
       throw error;
     }
@@ -115,7 +118,7 @@ export class DestinationBlocking {
   }
 }
 
-/** What blocking users of the destination needs. */
+/** What blocking users on the destination needs. */
 interface BlockingParts {
   readonly deployment: ClusterClient;
   readonly kind: DestinationKind;
@@ -127,7 +130,10 @@ interface BlockingParts {
   readonly signal: AbortSignal;
 }
 
-/** Where ordinary users cannot write because of a sync, as far as its record says: a cluster is never blocked before that. */
+/**
+ * The clusters where ordinary users cannot write because of a sync, according to its record: a cluster is never blocked before
+ * the record says so.
+ */
 export function blockedClusters(
   record: Pick<SyncView, 'state' | 'phase' | 'options' | 'canWrite'>,
 ): ClusterName[] {
@@ -137,7 +143,7 @@ export function blockedClusters(
   return [...(isSourceBlocked ? [options.source] : []), ...(canWrite ? [] : [options.destination])];
 }
 
-/** Says where ordinary users cannot write; undefined where they can everywhere. */
+/** Says where ordinary users cannot write; undefined if they can write everywhere. */
 export function blockedText(record: Parameters<typeof blockedClusters>[0]): string | undefined {
   const names = blockedClusters(record);
   return names.length === 0
@@ -145,7 +151,7 @@ export function blockedText(record: Parameters<typeof blockedClusters>[0]): stri
     : `writes by ordinary users are blocked on ${names.join(' and ')}`;
 }
 
-/** The same error, which says beside it where ordinary users cannot write. */
+/** The same error, which also says where ordinary users cannot write. */
 export function withBlocked(error: SyncError, blocked: string | undefined): SyncError {
   if (blocked === undefined) return error;
   return new SyncError(error.name, `${error.message}; ${blocked}`, { cause: error });

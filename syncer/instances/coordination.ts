@@ -9,18 +9,18 @@ import {
 import type { Assembly } from '../store/instances.ts';
 import { hashText } from '../../mongo/canonical-id.ts';
 
-/** What only one instance does of a phase, while the others wait. */
+/** The part of a phase that only one instance does, while the others wait. */
 export interface CoordinatorWork {
   readonly phase: Phase;
-  /** What has to come first; undefined where nothing is waited for any more. */
+  /** What has to come first; undefined once nothing is waited for. */
   readonly waitsFor?: (assembly: Assembly) => string | undefined;
-  /** Brings the sync to the next phase. May be repeated, also by another instance. */
+  /** Takes the sync to the next phase. May be repeated, also by another instance. */
   readonly run: () => Promise<void>;
 }
 
-/** Where a change is in the change stream. */
+/** The place of a change in the change stream. */
 export interface StreamPlace {
-  /** As texts, places are in the order of the stream. */
+  /** As texts, places sort in the order of the stream. */
   readonly text: string;
   readonly time: Timestamp;
 }
@@ -28,27 +28,29 @@ export interface StreamPlace {
 /** How the instances of a sync work together. */
 export interface Coordination {
   readonly share: Share;
-  /** Throws where this instance may not change the catalog of the destination: LeaseLost where another one coordinates. */
+  /** Throws if this instance may not change the catalog of the destination: LeaseLost if another one coordinates. */
   readonly requireLease: () => void;
-  /** Does work of a phase as the coordinator, or waits until the coordinator has done it. Resolves when the phase is over. */
+  /**
+   * Does the work of a phase as the coordinator, or waits until the coordinator has done it. Resolves when the phase is over.
+   */
   asCoordinator(work: CoordinatorWork): Promise<void>;
   /**
-   * Applies a change of the catalog, or waits until the coordinator has: it does so when all instances have come to it. What
-   * it made of the catalog is known then. A change that is not before the commit is left out.
-   * @param place - of the change. This instance has applied all before it, and stored that.
+   * Applies a change of the catalog, or waits until the coordinator has: it does so once all instances have reached the change.
+   * Afterwards this instance knows the new catalog. A change that is not before the commit is left out.
+   * @param place - of the change. This instance has applied everything before it, and stored that.
    */
   meet(place: StreamPlace, apply: () => Promise<void>): Promise<void>;
-  /** Keeps what is known of the others up to date, until the signal is aborted. */
+  /** Keeps what is known of the other instances up to date, until the signal is aborted. */
   watch(signal: AbortSignal): Promise<void>;
 }
 
-/** The one instance of a sync: it waits for nobody. */
+/** The only instance of a sync: it waits for nobody. */
 export class Alone implements Coordination {
   readonly share = { index: 0, count: 1 };
 
   readonly requireLease: () => void;
 
-  /** @param requireOwnership - throws where another process may work as the instance. */
+  /** @param requireOwnership - throws if another process may work as the instance. */
   constructor(requireOwnership: () => void) {
     this.requireLease = requireOwnership;
   }
@@ -66,7 +68,7 @@ export class Alone implements Coordination {
   }
 }
 
-/** Which part of the work an instance does: `index` of `count`, from 0 on. */
+/** An instance's share of the work: `index` of `count`, from 0 on. */
 export interface Share {
   readonly index: number;
   readonly count: number;
@@ -85,10 +87,10 @@ export function isCopiedBy(
 const documentOperations = ['insert', 'update', 'replace', 'delete'];
 
 /**
- * What an instance asks of the change stream: every change of the catalog, and of the documents those that it applies. All
- * changes of an `_id` go to one instance, whichever shard it was on, by the hash that the server takes for numbers of any
- * type: so they stay in their order when a document goes to another shard. A collection whose changes have to follow each other
- * (isAppliedInOrder) belongs to one instance as a whole. Undefined where one instance applies all.
+ * What an instance requests from the change stream: every change of the catalog, and the document changes that it applies. All
+ * changes of an `_id` go to one instance, whichever shard it was on, by the hash that is equal for equal numbers of any type:
+ * so they stay in order when a document moves to another shard. A collection whose changes must be applied in order
+ * (isAppliedInOrder) belongs to one instance as a whole. Undefined if one instance applies everything.
  */
 export function changesOf(
   { index, count }: Share,

@@ -7,11 +7,11 @@ import type { Coordination, CoordinatorWork, StreamPlace, Share } from './coordi
 import { workWaitsFor, type Assembly } from '../store/instances.ts';
 import { Lease, LeaseLost } from './lease.ts';
 
-/** How often the others are looked at: while something waits for them, and while nothing does. */
+/** How often to read the others' state: while something waits for them, and while nothing does. */
 const waitMs = 25;
 const watchMs = 250;
 
-/** What working together needs of the work. */
+/** What working together needs from the work. */
 export interface GroupParts extends RetryContext {
   readonly live: LiveSync;
   readonly store: SyncStore;
@@ -19,28 +19,28 @@ export interface GroupParts extends RetryContext {
   readonly isPreferred: boolean;
   /** Reads the catalog again: another instance has changed it. */
   readonly reloadCatalog: () => Promise<void>;
-  /** Makes sure that nothing another coordinator has begun is still running, and ends what it left. */
+  /** Makes sure that nothing another coordinator has started is still running, and finishes what it left. */
   readonly takeOver: () => Promise<void>;
-  /** Fixes the time of a commit that every instance has been given. */
+  /** Fixes the time of a commit, once every instance has been given it. */
   readonly fixCommitTime: () => Promise<void>;
-  /** Ends the work where the sync is being paused. */
+  /** Ends the work if the sync is being paused. */
   readonly yieldToPause: () => void;
 }
 
 /**
  * One of several instances of a sync. They meet in the state store:
  *
- * - a command is carried out when all have been given it, a phase ends when all have done their part;
- * - changes of the catalog are applied by the coordinator alone, each when every instance has applied all that is before
- *   it in the change stream, and stored that: a restarted instance continues at that change, so that nothing older is written
- *   beside it or after it. The stream has one order for all, that of the resume tokens;
- * - who is the coordinator is decided by a lease. A new one waits for what the former has begun, and repeats it.
+ * - a command is carried out once all have been given it, a phase ends once all have done their part;
+ * - changes of the catalog are applied by the coordinator alone, each once every instance has applied everything before it in
+ *   the change stream, and stored that: a restarted instance continues at that change, so nothing older is written beside it or
+ *   after it. The stream has one order for all, that of the resume tokens;
+ * - a lease decides which instance is the coordinator. A new one waits for what the former has started, and repeats it.
  */
 export class Group implements Coordination {
   readonly share: Share;
   readonly #parts: GroupParts;
   readonly #lease: Lease;
-  /** The term in which it has taken over what another coordinator may have left. */
+  /** The term in which it has taken over from another coordinator. */
   #takenOver: number | undefined;
 
   constructor(parts: GroupParts) {
@@ -75,7 +75,7 @@ export class Group implements Coordination {
     await this.#until('catalog change', async (assembly) => {
       const { catalogEvent, commitTime } = assembly.sync;
       if (catalogEvent !== null && catalogEvent >= place) return undefined;
-      // Others may not come to it any more.
+      // Others may never reach it.
       if (commitTime !== null && isAtMost(commitTime, time)) return undefined;
       const reason = workWaitsFor(
         assembly,
@@ -107,7 +107,7 @@ export class Group implements Coordination {
     }
   }
 
-  /** Does what the coordinator does where this instance is it and nothing is waited for. Gives what is waited for. */
+  /** Does the coordinator's work if this instance is the coordinator and nothing is waited for. Returns what is waited for. */
   async #coordinate(
     reason: string | undefined,
     run: () => Promise<void>,
@@ -125,7 +125,7 @@ export class Group implements Coordination {
     return 'this instance, the coordinator, is not done';
   }
 
-  /** Looks at all instances again and again, until nothing is waited for. */
+  /** Reads the state of all instances repeatedly, until nothing is waited for. */
   async #until(
     work: string,
     step: (assembly: Assembly) => Promise<string | undefined>,
@@ -141,7 +141,7 @@ export class Group implements Coordination {
     }
   }
 
-  /** What is stored of all, as it is now. */
+  /** The stored records of all instances, as they are now. */
   async #look(): Promise<Assembly> {
     const { live, store } = this.#parts;
     await this.#lease.keep();
@@ -154,7 +154,7 @@ export class Group implements Coordination {
   }
 }
 
-/** Runs work that only the coordinator does: it is left to another where that is the coordinator by now. */
+/** Runs work that only the coordinator does: it is left to another instance if that one is the coordinator by now. */
 async function whileCoordinator(run: () => Promise<void>): Promise<void> {
   try {
     await run();

@@ -4,7 +4,7 @@ import { Lease, LeaseLost } from './lease.ts';
 type LeaseStore = ConstructorParameters<typeof Lease>[0];
 
 describe('Lease', () => {
-  /** A store that others may have the lease in, and the clocks of the process: one stops while the machine does. */
+  /** A store where others may hold the lease, and the clocks of the process: one stops while the machine does. */
   function ground() {
     const world = { running: 0, wall: 1_000_000, isFree: true, asked: 0 };
     const grant = (): Promise<boolean> => {

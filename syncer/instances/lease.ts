@@ -1,15 +1,15 @@
 import type { LeaseStore } from '../store/lease-store.ts';
 import { millisecondsBetween, momentNow, type Moment } from '../store/instance-ownership.ts';
 
-/** How long a coordinator is one after its last word. */
+/** How long a coordinator remains one after its last renewal. */
 const leaseMs = 15_000;
 
-/** How long it relies on that: shorter, as clocks and the way to the server differ. */
+/** How long it relies on that: shorter, as clocks differ and messages take time. */
 const reliableMs = 9_000;
 
 const renewEveryMs = 3_000;
 
-/** How long an instance that is not preferred gives the others to become the first coordinator. */
+/** How long an instance that is not preferred lets the others become the first coordinator. */
 const courtesyMs = 2_000;
 
 /** Another instance may be the coordinator by now. */
@@ -21,8 +21,8 @@ export class LeaseLost extends Error {
 }
 
 /**
- * The right to coordinate: one instance has it at a time. It has it for a time by the server's clock, and relies on it for a
- * shorter one by two clocks of its own.
+ * The right to coordinate: one instance has it at a time. It lasts for a time by the server's clock, and the instance relies on
+ * it for a shorter time by two clocks of its own.
  */
 export class Lease {
   readonly #store: Pick<LeaseStore, 'take' | 'renew'>;
@@ -30,7 +30,7 @@ export class Lease {
   readonly #now: () => Moment;
   readonly #begunAt: Moment;
   #triedAt: Moment | undefined;
-  /** When it was asked for that was granted last; undefined where it is another's. */
+  /** When the last granted lease was requested; undefined if another instance has it. */
   #grantedAt: Moment | undefined;
   #term = 0;
 
@@ -45,22 +45,22 @@ export class Lease {
     this.#begunAt = now();
   }
 
-  /** True where this instance is the coordinator for sure. */
+  /** True if this instance is certainly the coordinator. */
   get isHeld(): boolean {
     return this.#grantedAt !== undefined && this.#since(this.#grantedAt) < reliableMs;
   }
 
-  /** Which time it is that this instance is the coordinator; undefined while it is not. */
+  /** The number of this instance's current term as the coordinator; undefined while it is not. */
   get term(): number | undefined {
     return this.isHeld ? this.#term : undefined;
   }
 
-  /** Throws LeaseLost where it is not. */
+  /** Throws LeaseLost if it is not. */
   readonly require = (): void => {
     if (!this.isHeld) throw new LeaseLost();
   };
 
-  /** Renews the lease when it is time, or asks for it. To be called all the time. */
+  /** Renews the lease when it is due, or requests it. To be called all the time. */
   async keep(): Promise<void> {
     if (this.#triedAt !== undefined && this.#since(this.#triedAt) < this.#intervalMs) return;
     const at = this.#now();

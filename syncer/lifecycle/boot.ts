@@ -22,10 +22,10 @@ export interface StoredState {
 }
 
 /**
- * Connects to both clusters, and reads what is stored of a sync between them. While it is being reversed it may be on
- * both: the one with more reversals counts. To be repeated until it succeeds.
- * @throws SyncError for a cluster that cannot be reached. Where the other one holds a sync that keeps users from writing, it
- *   says so. OtherSyncUnfinished where one of them is the destination of a sync from a third deployment.
+ * Connects to both clusters, and reads the stored state of a sync between them. During a reversal both may hold it: the one
+ * with more reversals counts. To be retried until it succeeds.
+ * @throws SyncError for a cluster that cannot be reached. If the other one holds a sync that blocks the writes of users, it
+ * says so. OtherSyncUnfinished if one of them is the destination of a sync from a third deployment.
  */
 export async function readStoredState(
   clusters: Clusters,
@@ -62,9 +62,9 @@ export async function readStoredState(
 }
 
 /**
- * Makes sure that no command waits in the store that a process before this one was given: it cannot be taken back, and may or
- * may not have been taken.
- * @param record - that a majority has.
+ * Makes sure that the store holds no unsettled command that an earlier process was given: such a command cannot be taken back,
+ * and may or may not have been accepted.
+ * @param record - one that a majority has.
  * @param onPrimary - read after it.
  * @throws SyncError NotStarted, until a majority has what the primary has.
  */
@@ -85,7 +85,7 @@ export function requireSettled(
 }
 
 /**
- * Asks a cluster what it is, for those who are to know how many instances there are to be.
+ * Asks a cluster for its topology, for callers that have to know how many instances there must be.
  * @throws SyncError for a cluster that cannot be reached, or does not say.
  */
 export async function tellTopology(
@@ -101,7 +101,7 @@ async function connect(cluster: ClusterClient, signal: AbortSignal): Promise<Top
   return await readTopology(cluster, signal);
 }
 
-/** Shows the figures of a stored sync as they were, so that progress tells the truth from its first answer on. */
+/** Restores the figures of a stored sync, so that progress is right from its first answer on. */
 export async function recall(
   monitor: SyncMonitor,
   { startTime, source, destination }: SyncRecord,
@@ -115,7 +115,7 @@ export async function recall(
 
 /**
  * Tries to boot until that succeeds, or the signal is aborted.
- * @param onFailure - told each time why it has not succeeded yet.
+ * @param onFailure - gets the error of each failed attempt.
  */
 export async function untilBooted(
   logger: Logger,
@@ -141,9 +141,8 @@ export async function untilBooted(
 }
 
 /**
- * That there is no sync would not be true where a destination is in the middle of one, and the connection string of its source
- * leads elsewhere now, or the two are exchanged. A committed one is over, and what was its destination may be the source of the
- * next.
+ * Reporting no sync would be wrong if a destination is in the middle of one, and the connection string of its source now leads
+ * elsewhere, or the two are exchanged. A committed sync is over, and its destination may be the source of the next one.
  * @throws SyncError OtherSyncUnfinished.
  */
 async function requireNoOther(pair: ClusterPair): Promise<void> {

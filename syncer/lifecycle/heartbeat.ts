@@ -17,16 +17,16 @@ import type { SyncRun } from './run-sync.ts';
 
 const beatMs = 1_000;
 
-/** A no-op write on the source this often keeps the lag of an idle source honest. */
+/** Every this many beats, a no-op write on the source keeps the lag of an idle source honest. */
 const beatsPerNoop = 10;
 
-/** How often the source is asked whether collections were resharded. */
+/** How often to ask the source whether collections were resharded, in beats. */
 const beatsPerReshardingLook = 5;
 
-/** Several come while a process relies on one (InstanceOwnership). */
+/** Several fit into the time for which a process relies on one (InstanceOwnership). */
 const heartbeatMs = 5_000;
 
-/** What is kept alive, and by what. */
+/** What the heartbeat keeps alive, and with what. */
 interface HeartbeatParts {
   readonly run: SyncRun;
   readonly source: Source;
@@ -40,11 +40,11 @@ interface HeartbeatParts {
 }
 
 /**
- * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, no-op writes there; beside it,
- * as a destination that is slow must not make the lag look small, the heartbeat in the store, and what proves that a commit
- * would be taken. Tells of the figures in the log now and then.
- * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported
- *   where a collection was resharded; ApplyOpsOnSource.
+ * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, and no-op writes there. A slow
+ * destination must not make the lag look small, so these run separately: the heartbeat in the store, and the proofs that a
+ * commit would be accepted. Logs the figures at intervals.
+ * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported if
+ * a collection was resharded; ApplyOpsOnSource.
  */
 export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
   const ended = new AbortController();
@@ -80,8 +80,8 @@ async function sendHeartbeats(parts: HeartbeatParts): Promise<void> {
 }
 
 /**
- * Proves that a majority of the destination, of each of its shards, takes writes. No other is sent before one is answered,
- * however long that takes: they would pile up.
+ * Proves that a majority of the destination, of each of its shards, accepts writes. The next write is sent only after an
+ * answer, however long that takes: otherwise they would pile up.
  */
 async function proveMajority(parts: HeartbeatParts): Promise<void> {
   const { destination, monitor, signal } = parts;
@@ -96,7 +96,10 @@ async function proveMajority(parts: HeartbeatParts): Promise<void> {
   }
 }
 
-/** Looks whether a commit would be refused for a cluster's featureCompatibilityVersion, which anybody may change at any time. */
+/**
+ * Checks whether a commit would be refused because of a cluster's featureCompatibilityVersion, which anybody may change at any
+ * time.
+ */
 async function proveVersion(parts: HeartbeatParts, role: ClusterRole): Promise<void> {
   const { pair, live, monitor, signal } = parts;
   const { commitProofs } = monitor;
@@ -119,8 +122,8 @@ async function proveVersion(parts: HeartbeatParts, role: ClusterRole): Promise<v
 }
 
 /**
- * Looks at the record as the destination's primary has it: a commit that waits for a majority is in no other reading. Takes up
- * one that a former process has sent, and that came late.
+ * Reads the record as the destination's primary has it: a commit that waits for a majority appears in no other read. Adopts one
+ * that a former process has sent, and that arrived late.
  */
 async function watchRecord(parts: HeartbeatParts): Promise<void> {
   const { run, live, syncStore, monitor, signal } = parts;
@@ -171,7 +174,7 @@ async function watchSource(parts: HeartbeatParts): Promise<void> {
   }
 }
 
-/** One beat: what passes by itself is for the next one. */
+/** One beat: a temporary error is left to the next one. */
 async function beat(
   { monitor, signal, logger }: HeartbeatParts,
   patience: Patience,
@@ -188,7 +191,7 @@ async function beat(
   }
 }
 
-/** During the copy no change stream is open that would say so. */
+/** During the copy no change stream is open that would report this. */
 function requireOplog(monitor: SyncMonitor, { current: { phase, startTime } }: LiveSync): void {
   if (phase !== 'copy' || startTime === null || !monitor.isForgotten(startTime)) return;
   throw new SyncError(

@@ -11,7 +11,7 @@ import type { SentCommand } from '../store/live-sync.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
-/** What `info` says of each phase (contract 2.2). */
+/** The `info` of each phase (contract 2.2). */
 const infoOf: Record<Phase, NonNullable<SyncProgress['info']>> = {
   catalog: 'collection copy',
   copy: 'collection copy',
@@ -82,9 +82,9 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       warnings: [
         ...stateWarnings(record, monitor),
         ...commit.warnings,
-        // What it is of a commit, that says itself.
+        // The commit's own warnings cover a commit.
         ...(sent && sent.command !== 'commit' ? [sentText(sent, record)] : []),
-        // The commit has built them all, though an instance that has not led it may not have heard of that.
+        // The commit has built them all, even if an instance that did not lead it has not heard of that.
         ...(record.state === 'COMMITTED' ? [] : leftIndexWarnings(monitor.leftIndexes)),
         ...monitor.retryWarnings.warnings(),
         ...record.warnings,
@@ -93,9 +93,9 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
   };
 }
 
-/** What `info` says. An instance that has not been given a command yet is not where the others are. */
+/** The `info` of a view. An instance that has not been given a command yet is not where the others are. */
 function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
-  // Nothing of it is done any more.
+  // No work is done on it any more.
   if (reset !== null && state === 'PAUSED') return null;
   switch (state) {
     case 'COMMITTING':
@@ -108,7 +108,7 @@ function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
   }
 }
 
-/** Warnings of how things are, there for as long as they are so; those of what happened are kept in the record. */
+/** Warnings about the current state, shown as long as it lasts; warnings about events are kept in the record. */
 function stateWarnings(
   record: SyncView,
   {
@@ -132,7 +132,7 @@ function sentText({ command, sentMs }: SentCommand, { destination }: SyncView): 
   return sentWarning(command, performance.now() - sentMs, destination.name);
 }
 
-/** A committed sync needs no oplog any more, but for a reversal. */
+/** A committed sync no longer needs an oplog, except for a reversal. */
 function needsOplog({ state, options }: SyncView): boolean {
   return state !== 'COMMITTED' || options.reversible;
 }

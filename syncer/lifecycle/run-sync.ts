@@ -24,7 +24,7 @@ import type { SyncStore } from '../store/store.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 
-/** What the run of a sync in one direction is made of. */
+/** What the run of a sync in one direction needs. */
 interface RunParts {
   readonly source: Source;
   readonly sourceCluster: ClusterClient;
@@ -40,7 +40,7 @@ interface RunParts {
   readonly signal: AbortSignal;
 }
 
-/** The run of a sync in one direction: its phases, and what is done in each. */
+/** The run of a sync in one direction: its phases, and the work of each. */
 export class SyncRun {
   readonly #parts: RunParts;
   readonly #creator: CollectionCreator;
@@ -70,18 +70,18 @@ export class SyncRun {
   }
 
   /**
-   * Ends what an earlier process, or another coordinator, has begun on the destination: nothing of it comes later.
+   * Ends what an earlier process, or another coordinator, has started on the destination: nothing of it can arrive later.
    * @param isCoordinator - whether this instance coordinates.
    */
   async endEarlierWork({ isCoordinator }: { readonly isCoordinator: boolean }): Promise<void> {
     const { destination, store } = this.#parts;
-    // Before, what is stored of them is of another sync.
+    // Before that, the stored ones belong to another sync.
     if (store.live.stored.ownsCatalog) await destination.leftIndexes.refresh();
     if (isCoordinator) await this.#leftBuilds.end();
     await destination.settleEarlierWrites();
   }
 
-  /** Takes over what another coordinator has left. */
+  /** Takes over from another coordinator. */
   async takeOver(): Promise<void> {
     const { catalog, store } = this.#parts;
     await store.step('coordination', async () => {
@@ -91,12 +91,12 @@ export class SyncRun {
     if (store.live.current.phase === 'changes') await this.#catalogChanges.finishCollections();
   }
 
-  /** Reads the stored catalog again, where another instance may have changed it. */
+  /** Reads the stored catalog again, in case another instance has changed it. */
   async reloadCatalog(): Promise<void> {
     await this.#parts.catalog.reload();
   }
 
-  /** Fixes the time of a commit that every instance has been given: see {@link Commit.fixTime}. */
+  /** Fixes the time of a commit, once every instance has been given it: see {@link Commit.fixTime}. */
   async fixCommitTime(signal?: AbortSignal): Promise<void> {
     await this.#commit.fixTime(signal);
   }
@@ -107,9 +107,9 @@ export class SyncRun {
   }
 
   /**
-   * Takes a sync from the phase that is stored to its end. It resolves when the sync is committed, or when its direction
-   * has changed; after a crash or a pause at any point it is called again and continues.
-   * @param isPausing - true from when the sync is being paused: changes end at the next checkpoint then.
+   * Takes a sync from its stored phase to its end. Resolves when the sync is committed, or its direction has changed; after a
+   * crash or a pause at any point it is called again and continues.
+   * @param isPausing - true as soon as the sync is being paused: changes then end at the next checkpoint.
    */
   async toEnd(instance: InstanceRecord, isPausing: () => boolean): Promise<void> {
     const { logger, monitor, coordination, store } = this.#parts;
@@ -118,7 +118,7 @@ export class SyncRun {
     monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
     for (let isFirst = true; ; isFirst = false) {
       const { state, phase: stored } = live.current;
-      // Others may have been given the reversal by then. For this instance other work begins when it is.
+      // Others may have been given the reversal by then. For this instance, its own reversal starts new work.
       const phase = stored === 'handover' && !isFirst ? 'done' : stored;
       logger.info({ phase, state }, 'phase');
       /** Ends the phase, unless another instance has. */
@@ -175,7 +175,7 @@ export class SyncRun {
               await advance({ phase: 'restoring' });
             },
           });
-          // Of another cluster than the one that matters now.
+          // The figures are of a cluster that no longer matters.
           monitor.forgetOplog();
           break;
         }
@@ -199,12 +199,12 @@ export class SyncRun {
               await this.#handOver.move();
             },
           });
-          // What follows works in the other direction.
+          // The rest works in the other direction.
           return;
         case 'preparing':
           await coordination.asCoordinator({
             phase,
-            // An instance that has not would look for the state where it was.
+            // An instance that has not found it would look for the state in the old place.
             waitsFor: (assembly) => workWaitsFor(assembly, 'found the state moved', () => true),
             run: async () => {
               await this.#prepareReversed();
@@ -227,7 +227,7 @@ export class SyncRun {
     }
   }
 
-  /** Makes sure that what is stored of the catalog is of this sync. */
+  /** Makes sure that the stored catalog belongs to this sync. */
   async #ownCatalog(): Promise<void> {
     const { store } = this.#parts;
     await store.step('state', async () => {
@@ -237,7 +237,7 @@ export class SyncRun {
     });
   }
 
-  /** Makes the destination ready for the copy. Gives what is to be stored of that. */
+  /** Prepares the destination for the copy. Returns what to store of that. */
   async #prepare(): Promise<Partial<SyncRecord>> {
     const { source, destination, monitor } = this.#parts;
     monitor.appliedTime = await source.ask('catalog', async () => await source.majorityTime());

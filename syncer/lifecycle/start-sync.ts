@@ -12,9 +12,9 @@ import { newRecord, type SyncRecord } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
 /**
- * Stores a new sync. What its first progress tells is known then: how much there is to copy.
+ * Stores a new sync. Its first progress already tells how much there is to copy.
  * @returns its record.
- * @throws SyncError for whatever forbids it; nothing has been written then.
+ * @throws SyncError for anything that forbids it; nothing has been written then.
  */
 export async function createSync(
   pair: ClusterPair,
@@ -38,9 +38,9 @@ export async function createSync(
 }
 
 /**
- * Blocks ordinary users on the destination, where the sync asks for it: its start is answered when they cannot write there any
- * more. The record comes first, so that a process which takes the sync up knows what is blocked, and blocks it where this
- * one has not come to it.
+ * Blocks ordinary users on the destination, if the sync requires it: its start is answered once they cannot write there. The
+ * record comes first, so that a process which takes over the sync knows what is blocked, and blocks it if this one did not get
+ * that far.
  */
 export async function blockDestination(
   { clients, signal }: ClusterPair,
@@ -54,23 +54,23 @@ export async function blockDestination(
   });
 }
 
-/** @throws SyncError DifferentSync where the sync that there is was started by another body. */
+/** @throws SyncError DifferentSync if the existing sync was started by another body. */
 export function requireSameStart(body: unknown, { view, live }: Sync): void {
   if (!view || live.resetUnderWay) return;
   let options: StartOptions;
   try {
     options = parseStartBody(body);
   } catch {
-    // What no sync could be started with is refused for the state.
+    // The state refuses a body that could not start any sync.
     return;
   }
   requireSameOptions(options, view);
 }
 
 /**
- * Makes sure that a start would be taken, or is the one that the sync was started with. Writes nothing.
- * @param known - the sync that this instance has been given, as it is in the store; undefined where it has none.
- * @throws SyncError as {@link createSync} does; DifferentSync where the sync was started with others.
+ * Makes sure that a start would be accepted, or is the one that the sync was started with. Writes nothing.
+ * @param known - the sync that this instance has been given, as it is in the store; undefined if there is none.
+ * @throws SyncError as {@link createSync} does; DifferentSync if the sync was started with other options.
  */
 export async function checkStart(
   pair: ClusterPair,
@@ -89,9 +89,9 @@ export async function checkStart(
 }
 
 /**
- * Looks for a sync that another instance has been given the start of.
- * @returns undefined where there is none that waits for this instance.
- * @throws SyncError OtherStartOptions; OtherSyncUnfinished where the destination holds a sync of other clusters; ResetUnderWay.
+ * Looks for a sync whose start another instance has been given.
+ * @returns undefined if none waits for this instance.
+ * @throws SyncError OtherStartOptions; OtherSyncUnfinished if the destination holds a sync of other clusters; ResetUnderWay.
  */
 export async function findSyncToJoin(
   pair: ClusterPair,
@@ -108,14 +108,14 @@ export async function findSyncToJoin(
   return stored;
 }
 
-/** Looks at both clusters. @throws SyncError for whatever forbids a start. */
+/** Checks both clusters. @throws SyncError for anything that forbids a start. */
 async function checkNewSync(
   pair: ClusterPair,
   options: StartOptions,
   logger: Logger,
 ): Promise<void> {
   await checkClusters(pair, options, logger);
-  // A reversal is going to bring the state of the sync there.
+  // A reversal will bring the state of the sync there.
   if (!options.reversible || (await pair.recordOn(options.source).readSync()) === undefined) return;
   throw new SyncError(
     'OtherSyncUnfinished',

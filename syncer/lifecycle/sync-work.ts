@@ -19,10 +19,10 @@ import { WorkStore } from '../store/work-store.ts';
 import type { InstanceRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
 
-/** A pause lets what is being applied come to its end for so long. */
+/** How long a pause waits for running changes to end. */
 const pauseGraceMs = 10_000;
 
-/** What is made for the work in one direction. */
+/** The objects for the work in one direction. */
 interface MadeWork {
   readonly run: SyncRun;
   readonly source: Source;
@@ -48,27 +48,27 @@ export class SyncWork {
   readonly #parts: WorkParts;
   #own = new AbortController();
   #failed = Promise.withResolvers<never>();
-  /** Undefined while it is not under way. */
+  /** Undefined while no run is under way. */
   #current: SyncRun | undefined;
   #isPausing = false;
   #isToldToStop = false;
-  /** Resolves, with what has stopped the sync for good where something has, when nothing of the work is running any more. */
+  /** Resolves when all of the work has stopped, with the error that has stopped the sync for good, if any. */
   readonly ended: Promise<SyncError | undefined>;
 
-  /** Begins the work. */
+  /** Starts the work. */
   constructor(parts: WorkParts) {
     this.#parts = parts;
     this.ended = this.#run();
   }
 
-  /** True while the work is under way: what is stored has been read. */
+  /** True while the work is under way and the stored state has been read. */
   get isUnderWay(): boolean {
     return this.#current !== undefined;
   }
 
   /**
-   * Stops the work: changes at a checkpoint that covers all that was applied, anything else where it is. Gives what has
-   * stopped it for good, where that came first.
+   * Stops the work: changes at a checkpoint that covers everything applied, anything else at once. Returns the error that has
+   * stopped it for good, if that came first.
    */
   async pause(): Promise<SyncError | undefined> {
     this.#isPausing = true;
@@ -83,7 +83,7 @@ export class SyncWork {
     }
   }
 
-  /** Ends the work where it is. Resolves when nothing of it is running any more. */
+  /** Stops the work at once. Resolves when all of it has stopped. */
   async stop(): Promise<void> {
     this.#isPausing = true;
     this.#stopForPause();
@@ -96,8 +96,8 @@ export class SyncWork {
   }
 
   /**
-   * Fixes the time of a commit that is stored. What keeps it from that for good ends the work. Several instances have to be
-   * given the commit first: their coordinator does it then.
+   * Fixes the time of a stored commit. A permanent error ends the work. Several instances must all be given the commit first:
+   * then their coordinator fixes it.
    */
   async fixCommitTime(): Promise<void> {
     try {
@@ -120,20 +120,20 @@ export class SyncWork {
         const { reversals } = live.stored;
         await this.#work(isFirst);
         if (live.stored.reversals === reversals) break;
-        // Another instance may have reversed the sync, and this process worked in the old direction until now.
+        // Another instance may have reversed the sync while this process still worked in the old direction.
         monitor.forgetSource();
         if (this.#isPausing) break;
       }
       return undefined;
     } catch (error) {
-      // What fails because it was told to stop has not failed.
+      // Work that fails because it was told to stop has not failed.
       return this.#isToldToStop || this.#parts.pair.signal.aborted ? undefined : namedError(error);
     }
   }
 
   /**
    * Works in one direction.
-   * @param isFirst - whether this process takes the instance over, from whichever was before it.
+   * @param isFirst - whether this process takes the instance over from the one before it.
    */
   async #work(isFirst: boolean): Promise<void> {
     const { live, pair, monitor, logger } = this.#parts;
@@ -146,9 +146,9 @@ export class SyncWork {
     monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
     const begun = store
       .step('state', async () => {
-        // Of several instances the coordinator does, when it takes over.
+        // With several instances, the coordinator does this when it takes over.
         await run.endEarlierWork({ isCoordinator: !live.isShared });
-        // A command that the process before this one had sent may have come only now.
+        // A command that the previous process sent may have arrived only now.
         if (!live.isShared) await live.refresh();
       })
       .then(() => {
@@ -182,7 +182,7 @@ export class SyncWork {
     }
   }
 
-  /** Makes what the work needs, when this process has claimed its instance. */
+  /** Makes the objects for the work, once this process has claimed its instance. */
   async #make(isFirst: boolean): Promise<MadeWork> {
     const { live, pair, monitor, logger } = this.#parts;
     const signal = AbortSignal.any([pair.signal, this.#own.signal]);
@@ -220,8 +220,8 @@ export class SyncWork {
   }
 
   /**
-   * Claims the instance. What is read after it is not older: the process that had the instance before changes nothing any more, and the driver
-   * takes no primary that is older than the one which acknowledged it.
+   * Claims the instance. Nothing that is read afterwards is older: the process that had the instance before can change nothing
+   * more, and the driver accepts no primary older than the one which acknowledged the claim.
    */
   async #claim(
     working: RetryContext,
@@ -237,7 +237,7 @@ export class SyncWork {
     });
   }
 
-  /** How many collections and partitions are copied side by side: what is asked for, or what fits the destination. */
+  /** How many collections and partitions to copy side by side: as requested, or as fits the destination. */
   async #copyWorkers(destination: Destination): Promise<number> {
     return this.#parts.options.copyWorkers ?? (await destination.fittingCopyWorkers());
   }

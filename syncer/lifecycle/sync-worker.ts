@@ -5,7 +5,9 @@ import { blockedText, withBlocked } from '../destination/write-blocking.ts';
 import { Reset } from '../reset/carry-out-reset.ts';
 import { SyncWork, type WorkParts } from './sync-work.ts';
 
-/** What a process does for its sync: one piece of work after the other, each until a pause, an end or a failure; and a reset. */
+/**
+ * What a process does for its sync: one piece of work after the other, each until a pause, an end or a failure; and a reset.
+ */
 export class SyncWorker {
   readonly #parts: WorkParts;
   #work: SyncWork | undefined;
@@ -18,12 +20,12 @@ export class SyncWorker {
     this.#parts = parts;
   }
 
-  /** The work that is under way, or was last. */
+  /** The work that is under way, or the last one. */
   get work(): SyncWork | undefined {
     return this.#work;
   }
 
-  /** True while the sync is worked on: what is stored has been read. */
+  /** True while the sync is worked on and its stored state has been read. */
   get isWorking(): boolean {
     return this.#work?.isUnderWay ?? false;
   }
@@ -38,18 +40,18 @@ export class SyncWorker {
     return this.#hasReset;
   }
 
-  /** Resolves when nothing works on the sync, and what that failed with is known. */
+  /** Resolves when nothing works on the sync, and any failure is known. */
   get ended(): Promise<void> {
     return this.#ended;
   }
 
-  /** Waits until nothing works on the sync. @throws SyncError where that has failed. */
+  /** Waits until nothing works on the sync. @throws SyncError if the work has failed. */
   async untilEnded(): Promise<void> {
     await this.#ended;
     if (this.#failure) throw this.#failure;
   }
 
-  /** Begins to work on the sync. */
+  /** Starts to work on the sync. */
   begin(): void {
     const work = new SyncWork(this.#parts);
     this.#work = work;
@@ -58,7 +60,7 @@ export class SyncWorker {
     });
   }
 
-  /** Ends the work, then the sync for good, unless that is being done. */
+  /** Ends the work, then the sync for good, unless that is already under way. */
   beginReset(): void {
     if (this.#isResetting) return;
     this.#isResetting = true;

@@ -20,16 +20,16 @@ import type { CommandQueue } from './command-queue.ts';
 import type { SyncWork } from './sync-work.ts';
 import { SyncWorker } from './sync-worker.ts';
 
-/** A commit waits for so long for proofs that it would be taken, where they are older than progress takes them for. */
+/** How long a commit waits for newer proofs that it would be accepted, if they are too old for progress. */
 const proofDeadlineMs = 5_000;
 const proofPollMs = 100;
 
 /**
- * A sync, as one instance has it: its record, which is changed in the store first, the work on it, and what commands do to the
- * two. It is made when a record is found, or a start is taken, and is over when a reset has removed the record.
+ * A sync, as one instance has it: its record, which is changed in the store first, the work on it, and the effect of commands
+ * on both. It is created when a record is found, or a start is accepted, and is over when a reset has removed the record.
  *
- * A command is carried out in the store before it is answered, so that after a crash, or for a client that has gone away
- * meanwhile, the state is either the one before the command or the one after it.
+ * A command is carried out in the store before it is answered, so that after a crash, or if the client has gone away meanwhile,
+ * the state is either the one before the command or the one after it.
  */
 export class Sync {
   readonly live: LiveSync;
@@ -42,7 +42,7 @@ export class Sync {
   /**
    * @param record - as it is in the store.
    * @param pair - the clusters that the sync is between.
-   * @param commands - which of them are under way decides what is said of a commit.
+   * @param commands - those under way decide what is reported about a commit.
    */
   constructor(
     record: SyncRecord,
@@ -62,7 +62,7 @@ export class Sync {
     this.#logger = logger;
   }
 
-  /** As this instance shows it. Undefined in IDLE: this instance has not been given its start. */
+  /** The record as this instance shows it. Undefined in IDLE: this instance has not been given its start. */
   get view(): SyncView | undefined {
     return this.live.record;
   }
@@ -72,22 +72,22 @@ export class Sync {
     return this.#worker.failure;
   }
 
-  /** True while it is worked on: what is stored has been read. */
+  /** True while the sync is worked on and its stored state has been read. */
   get isWorking(): boolean {
     return this.#worker.isWorking;
   }
 
-  /** True when nothing of it is stored any more. */
+  /** True when nothing of the sync is stored any more. */
   get isOver(): boolean {
     return this.#worker.hasReset;
   }
 
-  /** Resolves when nothing works on it, and what that failed with is known. */
+  /** Resolves when nothing works on the sync, and any failure is known. */
   get ended(): Promise<void> {
     return this.#worker.ended;
   }
 
-  /** The instance that coordinates the others, as far as is known. */
+  /** The instance that coordinates the others, as far as known. */
   get coordinatorId(): string | null {
     const { live, isWorking } = this;
     if (live.isShared) return live.coordinator;
@@ -95,7 +95,7 @@ export class Sync {
     return isWorking || state === 'PAUSED' || state === 'COMMITTED' ? this.pair.instanceId : null;
   }
 
-  /** Which oplog has to hold what the sync needs; undefined where none does, or none can be looked at. */
+  /** The oplog that has to hold what the sync needs; undefined if there is none, or none can be read. */
   get neededOplog(): NeededOplog | undefined {
     const { view } = this;
     // No router shows the oplogs of its shards.
@@ -103,7 +103,7 @@ export class Sync {
     return neededOplog(view, this.monitor.appliedTime);
   }
 
-  /** What is known of a commit. */
+  /** What is known about a commit. */
   get commitWord(): CommitWord {
     const { current, stored, sent, isShared } = this.live;
     const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
@@ -120,24 +120,24 @@ export class Sync {
     return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }
 
-  /** Continues what a process before this one has left: its reset, or its work. */
+  /** Continues what an earlier process has left: its reset, or its work. */
   continue(): void {
     const { stored, record } = this.live;
     if (stored.reset?.received.includes(this.pair.instanceId) === true) this.beginReset();
     else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.begin();
   }
 
-  /** Begins to work on it. */
+  /** Starts to work on the sync. */
   begin(): void {
     this.#worker.begin();
   }
 
-  /** Ends the work, then the sync for good, unless that is being done. */
+  /** Ends the work, then the sync for good, unless that is already under way. */
   beginReset(): void {
     this.#worker.beginReset();
   }
 
-  /** Takes part in a sync that another instance has been given the start of. */
+  /** Joins a sync whose start another instance has been given. */
   async join(): Promise<void> {
     await this.#persist(this.live.receiving('start', {}));
   }
@@ -171,14 +171,14 @@ export class Sync {
   }
 
   /**
-   * Resolves when the sync is COMMITTING, with the work that is to fix the time of the commit.
-   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * Resolves when the sync is COMMITTING, with the work that will fix the time of the commit.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not started then.
    * @throws SyncError CannotCommitYet, FeatureVersionNotSupported.
    */
   async commit(digest: string | undefined, caller: AbortSignal): Promise<SyncWork | undefined> {
     const act = async (): Promise<SyncWork | undefined> => {
       await this.#requireFeatureVersions();
-      // The clusters were asked meanwhile, and another instance may have been given the commit.
+      // While the clusters were asked, another instance may have been given the commit.
       await this.#untilProven(caller);
       this.requireTaken('commit', caller);
       await this.#transition(
@@ -193,7 +193,7 @@ export class Sync {
     return await this.#carryOut('commit', digest, act, caller);
   }
 
-  /** Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
+  /** Resolves when the sync is RUNNING in the other direction. @throws SyncError for anything that forbids it. */
   async reverse(digest: string | undefined): Promise<void> {
     await this.#carryOut('reverse', digest, async () => {
       // An instance may see the commit end before its own work has.
@@ -213,7 +213,7 @@ export class Sync {
     });
   }
 
-  /** @throws SyncError DifferentSync where it is another one than a command is for; undefined for whichever there is. */
+  /** @throws SyncError DifferentSync if a command is for another sync; never for undefined, which matches any. */
   requireDigest(digest: string | undefined): void {
     const { view } = this;
     if (digest === undefined || !view || digest === digestOf(view)) return;
@@ -223,7 +223,7 @@ export class Sync {
     );
   }
 
-  /** @throws SyncError when a command is not taken now. */
+  /** @throws SyncError if a command is not accepted now. */
   requireTaken(command: Command, caller?: AbortSignal): void {
     const { record, resetUnderWay } = this.live;
     if (resetUnderWay) throw resetUnderWay;
@@ -240,8 +240,8 @@ export class Sync {
   }
 
   /**
-   * Looks at the record where this instance of several is paused: nothing of its work does then, and others may be given a
-   * commit. It never fails.
+   * Reads the record while this instance of several is paused: none of its work does so then, and others may be given a commit.
+   * It never fails.
    */
   async lookWhilePaused(): Promise<void> {
     const { live } = this;
@@ -258,7 +258,7 @@ export class Sync {
     }
   }
 
-  /** Acts where a command is taken. */
+  /** Carries out a command if it is accepted. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
     digest: string | undefined,
@@ -288,8 +288,8 @@ export class Sync {
   }
 
   /**
-   * Repeats a write to the store until it is known what has become of it.
-   * @param isPassing - after which errors it is repeated; by default those that pass by themselves.
+   * Repeats a write to the store until its outcome is known.
+   * @param isPassing - which errors to retry after; by default the temporary ones.
    */
   async #persist(
     write: () => Promise<void>,
@@ -304,7 +304,7 @@ export class Sync {
     );
   }
 
-  /** Finds out what other instances have been given. */
+  /** Finds out which commands other instances have been given. */
   async #refresh(): Promise<void> {
     if (!this.live.isShared || this.live.resetUnderWay) return;
     await naming(async () => {
@@ -312,22 +312,23 @@ export class Sync {
     });
   }
 
-  /** Waits for newer proofs where those are too old that a commit would be taken. */
+  /** Waits for newer proofs if those are too old to accept a commit. */
   async #untilProven(caller: AbortSignal): Promise<void> {
     const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
     const { view } = this;
     if (view?.state !== 'RUNNING' || view.phase !== 'changes') return;
-    // It does not pass by itself; what was seen a second ago need not be so any more.
+    // A refusal does not pass without a change, but what was seen a second ago may already have changed.
     const { versionRefusal } = this.monitor.commitProofs;
     if (versionRefusal && !this.commitWord.canCommit) await this.#requireFeatureVersions();
     while (!deadline.aborted && !this.commitWord.canCommit && !this.failure) {
       await sleep(proofPollMs, deadline).catch(() => undefined);
-      // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this one is to join.
+      // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this instance should
+      // join.
       await this.#refresh();
     }
   }
 
-  /** Finds out, before anything is changed, whether the store can be reached and is still this process's. */
+  /** Finds out, before anything is changed, whether the store can be reached and still belongs to this process. */
   async #requireOwnership(): Promise<void> {
     await naming(async () => {
       await this.#worker.work?.requireOwnership();
@@ -335,7 +336,7 @@ export class Sync {
     });
   }
 
-  /** A commit that began with an older featureCompatibilityVersion would fail where it cannot be taken back any more. */
+  /** A commit that started with an older featureCompatibilityVersion would fail when it can no longer be taken back. */
   async #requireFeatureVersions(): Promise<void> {
     const { clients, topologies, signal } = this.pair;
     const { source, destination } = this.live.current;
@@ -346,7 +347,10 @@ export class Sync {
   }
 }
 
-/** A commit that was sent cannot be taken back: whatever the destination answers, it is asked again what has become of it. */
+/**
+ * A commit that was sent cannot be taken back: whatever error the destination returns, it has to be asked for the outcome
+ * again.
+ */
 function isOutcomeUnknown(error: unknown): boolean {
   return !(error instanceof SyncError) || isTransient(error);
 }

@@ -38,15 +38,15 @@ import { Sync } from './sync.ts';
 /** How long after its start a process lets commands wait for the stored state. */
 const openingMs = 10_000;
 
-/** How often an instance that is paused looks at the record. */
+/** How often a paused instance reads the record. */
 const pausedLookMs = 1_000;
 
 /**
- * A sync tool: at most one sync, and what is asked of it. Created, it knows nothing; `run` reads the stored state.
+ * A sync tool: at most one sync, and the requests to it. Once created it knows nothing; `run` reads the stored state.
  *
- * Commands wait until that is read, or are to wait for it no longer: the process was started a while ago, or something keeps it
- * from reading that does not pass. They come one after the other. A command may say which sync it is for, by the digest of that
- * one's start options: another sync takes none (DifferentSync).
+ * Commands wait until that is read, or until waiting is pointless: the process was started a while ago, or a permanent error
+ * prevents the read. They run one after the other. A command may say which sync it is for, by the digest of that sync's start
+ * options: another sync accepts none (DifferentSync).
  */
 export class Syncer {
   readonly monitor = new SyncMonitor();
@@ -54,9 +54,9 @@ export class Syncer {
   readonly #logger: Logger;
   readonly #clusters: Clusters;
   readonly #commands = new CommandQueue();
-  /** Resolved when commands wait for the stored state no more. */
+  /** Resolved when commands no longer wait for the stored state. */
   readonly #opening = Promise.withResolvers<undefined>();
-  /** Known when the stored state has been read. */
+  /** Known once the stored state has been read. */
   #pair: ClusterPair | undefined;
   #found: Sync | undefined;
   #provenHosts = '';
@@ -71,7 +71,7 @@ export class Syncer {
     registerStateMetrics(this.monitor, () => this.#sync);
   }
 
-  /** True when the stored state has been read, so that commands are taken. */
+  /** True once the stored state has been read, so that commands are accepted. */
   get isReady(): boolean {
     return this.#pair !== undefined;
   }
@@ -98,7 +98,7 @@ export class Syncer {
     }
   }
 
-  /** The body of GET /progress. @throws SyncError when there is none to give, or the sync has failed. */
+  /** The body of GET /progress. @throws SyncError if there is none to return, or the sync has failed. */
   progress(): SyncerProgressAnswer {
     this.#needPair();
     const sync = this.#sync;
@@ -107,24 +107,23 @@ export class Syncer {
   }
 
   /**
-   * What cluster0 is, as it says now: also while the stored state cannot be read.
-   * @throws SyncError where it does not say.
+   * The topology of cluster0, as it reports it now: also while the stored state cannot be read.
+   * @throws SyncError if it does not report it.
    */
   async topology(): Promise<TopologyAnswer> {
     if (this.#signal.aborted) throw this.#bootError;
     return { topology: await tellTopology(this.#clusters.cluster0, this.#signal) };
   }
 
-  /** Which sync it is that progress tells of, or has failed; undefined where there is none, or nothing is known of it. */
+  /** Which sync progress reports on, or which has failed; undefined if there is none, or nothing is known of it. */
   optionsDigest(): string | undefined {
     const view = this.#sync?.view;
     return view && digestOf(view);
   }
 
   /**
-   * At which hosts of cluster1 this process has logged in, as {@link provenHosts} has it, and which deployment that is, as of
-   * {@link deploymentDigest}; undefined where both clusters are not known,
-   * or another process has the sync.
+   * The hosts of cluster1 at which this process has logged in, as {@link provenHosts} returns them, and which deployment that
+   * is, from {@link deploymentDigest}; undefined if both clusters are not known, or another process has the sync.
    */
   destination(): { readonly hosts: string; readonly deployment: string } | undefined {
     const isSuperseded = this.#sync?.failure?.name === 'SupersededByOtherInstance';
@@ -134,8 +133,8 @@ export class Syncer {
   }
 
   /**
-   * POST /start. Resolves when ordinary users cannot write to the destination, where that is asked for.
-   * @throws SyncError for whatever forbids it; nothing has been written then, unless users could not be blocked.
+   * POST /start. Resolves when ordinary users cannot write to the destination, if that is requested.
+   * @throws SyncError for anything that forbids it; nothing has been written then, unless users could not be blocked.
    */
   async start(body: unknown, digest?: string): Promise<void> {
     await this.#opening.promise;
@@ -154,15 +153,16 @@ export class Syncer {
           await blockDestination(pair, options, this.monitor, this.#logger);
         });
       } finally {
-        // The sync is stored: where its users could not be blocked, the work says so too.
+        // The sync is stored: if its users could not be blocked, the work reports that too.
         sync.begin();
       }
     });
   }
 
   /**
-   * POST /preflight: whether a start of this body would be taken, or is the one that the sync was started with. Writes nothing.
-   * @throws SyncError as start does; DifferentSync where the sync was started with others.
+   * POST /preflight: whether a start with this body would be accepted, or is the one that the sync was started with. Writes
+   * nothing.
+   * @throws SyncError as start does; DifferentSync if the sync was started with other options.
    */
   async preflight(body: unknown): Promise<void> {
     const options = parseStartBody(body);
@@ -192,7 +192,7 @@ export class Syncer {
 
   /**
    * POST /commit. Resolves when the sync is COMMITTING.
-   * @param caller - aborted when nobody waits for the answer any more: the commit is not begun then.
+   * @param caller - aborted when nobody waits for the answer any more: the commit is not started then.
    * @throws SyncError CannotCommitYet, InvalidStateTransition, FeatureVersionNotSupported.
    */
   async commit(body: unknown, digest: string | undefined, caller: AbortSignal): Promise<void> {
@@ -202,12 +202,14 @@ export class Syncer {
         body,
         async (sync) => await sync.commit(digest, caller),
       );
-      // Other commands need not wait for a source that is slow: they are refused by now.
+      // Other commands need not wait for a slow source: they are refused by now.
       await work?.fixCommitTime();
     });
   }
 
-  /** POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for whatever forbids it. */
+  /**
+   * POST /reverse. Resolves when the sync is RUNNING in the other direction. @throws SyncError for anything that forbids it.
+   */
   async reverse(body: unknown, digest?: string): Promise<void> {
     await this.#tell('reverse', body, async (sync) => {
       await sync.reverse(digest);
@@ -215,7 +217,7 @@ export class Syncer {
   }
 
   /**
-   * POST /reset. Resolves when it is stored that the sync is to end for good, and at once where there is none.
+   * POST /reset. Resolves when it is stored that the sync will end for good, and at once if there is none.
    * @throws SyncError CleanNotAllowed, ResetUnderWay.
    */
   async reset(body: unknown, digest?: string): Promise<void> {
@@ -232,12 +234,12 @@ export class Syncer {
     });
   }
 
-  /** The sync that there is, or that other instances have been given. */
+  /** The sync of this instance, or one that other instances have been given. */
   get #sync(): Sync | undefined {
     return this.#found?.isOver === true ? undefined : this.#found;
   }
 
-  /** Gives a command to the sync when its turn has come. @throws SyncError InvalidStateTransition where there is none. */
+  /** Gives a command to the sync when its turn comes. @throws SyncError InvalidStateTransition if there is none. */
   async #tell<T>(
     command: Exclude<Command, 'start'>,
     body: unknown,
@@ -290,7 +292,7 @@ export class Syncer {
     if (!record) await sync?.ended;
   }
 
-  /** Takes a record, as it is in the store, for that of the sync that there is. */
+  /** Adopts a record from the store as that of the current sync. */
   #adopt(record: SyncRecord, pair: ClusterPair): Sync {
     const sync = new Sync(record, pair, this.monitor, this.#commands, this.#options, this.#logger);
     this.#found = sync;
@@ -322,7 +324,7 @@ export class Syncer {
     const view = this.#sync?.view;
     const blocked = view ? blockedClusters(view) : [];
     this.#logger.info({ state: view?.state ?? 'IDLE', blocked }, 'ready');
-    // One that only looks at a stored sync, or has another in mind, changes nothing.
+    // A process that only looks at a stored sync, or is meant for another one, changes nothing.
     if (record && (continues === 'any' || continues === digestOf(record))) this.#sync?.continue();
   }
 
@@ -331,7 +333,7 @@ export class Syncer {
     this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
   }
 
-  /** Looks at the record while this instance is paused, until the signal is aborted. */
+  /** Reads the record while this instance is paused, until the signal is aborted. */
   async #watchPaused(): Promise<void> {
     const signal = this.#signal;
     while (!signal.aborted) {
@@ -347,7 +349,7 @@ export class Syncer {
   }
 }
 
-/** Resolves when the signal is aborted, and at once where it has been: that is told to nobody who begins to listen then. */
+/** Resolves when the signal is aborted, at once if it already is: listeners added later are not called. */
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }

@@ -260,7 +260,7 @@ describe('proofs of a commit', () => {
     assert.equal(word().canCommit, true);
     nowMs += 1;
     assert.equal(word().canCommit, false, '3 s after the question');
-    // Of two questions the later one counts, whichever was answered last.
+    // Of two questions the later one counts, even if it was answered first.
     const early = proofs.by('source', async () => await answers[1]?.promise);
     nowMs += 100;
     await proofs.by('source', async () => {

@@ -2,63 +2,65 @@ import type { SyncError } from '../../service/errors.ts';
 import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
 import type { SyncView } from '../store/records.ts';
 
-/** An answer counts as long as it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
+/** An answer counts if it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
 export const maxProofAgeMs = 3_000;
 
-/** A commit may build indexes for so long; for longer, they must be built first. */
+/** A commit may build indexes for this long; longer builds must come first. */
 const maxIndexSeconds = 10;
 
-/** With these errors an index is refused that cannot stand beside another before the commit has made that one unique. */
+/** The errors that refuse an index which conflicts with another until the commit has made that one unique. */
 const refusedUntilCommit: readonly string[] = ['IndexOptionsConflict', 'IndexKeySpecsConflict'];
 
 /** What a cluster has answered. */
 export interface ClusterEvidence {
-  /** Since it has answered: the primary, or a majority of each shard; a destination, a write that a majority has acknowledged. */
+  /**
+   * Since its answer: of the primary, or a majority of each shard; for a destination, a write that a majority has acknowledged.
+   */
   readonly ageMs: number | null;
-  /** Since its featureCompatibilityVersion was seen to be one with which a commit is taken. */
+  /** Since its featureCompatibilityVersion was seen to be one with which a commit is accepted. */
   readonly versionAgeMs: number | null;
-  /** Why a commit would be refused for the version that was seen last; null for nothing. */
+  /** Why a commit would be refused because of the version seen last; null if it would not. */
   readonly versionRefusal: string | null;
 }
 
-/** What this process has seen. Ages are those of the questions, in milliseconds; null where nothing was answered yet. */
+/** What this process has seen. Ages are those of the questions, in milliseconds; null if nothing was answered yet. */
 export interface CommitEvidence {
   readonly source: ClusterEvidence;
   readonly destination: ClusterEvidence;
   /** Since the record of the sync was read as the destination's primary has it, acknowledged by a majority or not. */
   readonly recordAgeMs: number | null;
-  /** How many commands that record has counted; null where it was not read. */
+  /** The number of commands in that record; null if it was not read. */
   readonly commandsOnPrimary: number | null;
-  /** Since when a commit of this process is on its way to the store, and not known to be taken or refused; null for none. */
+  /** How long a commit of this process has been on its way to the store with its outcome unknown; null for none. */
   readonly sentAgeMs: number | null;
-  /** Whether a commit request has come that is not answered. */
+  /** Whether a commit request is unanswered. */
   readonly isCommitInHand: boolean;
   /** Another command that is being carried out, after which a commit would be refused; null for none. */
   readonly otherCommand: string | null;
-  /** What has failed for more than a few seconds, and is tried again, or waits for others: a commit would wait for it, too. */
+  /** What has failed for more than a few seconds and is retried, or waits for others: a commit would wait for it, too. */
   readonly retryWarnings: readonly string[];
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
-  /** Whether the process works on the sync: nothing of a former process can come any more. */
+  /** Whether the process works on the sync: nothing from a former process can arrive any more. */
   readonly isWorking: boolean;
   /** Whether other instances work on the sync, which can be given a commit while this one is paused. */
   readonly isShared: boolean;
 }
 
-/** What progress says of a commit. */
+/** What progress reports about a commit. */
 export interface CommitWord {
   /** A commit request will succeed. */
   readonly canCommit: boolean;
   /**
-   * True from when a commit request has come until it is refused or the commit is completed; false where it is proven that
-   * none is under way; null where neither is known.
+   * True from when a commit request arrives until it is refused or the commit is completed; false if it is proven that none is
+   * under way; null if neither is known.
    */
   readonly commitUnderWay: boolean | null;
-  /** What a commit waits for, or why it would not be taken though the copy is complete. */
+  /** What a commit waits for, or why it would not be accepted though the copy is complete. */
   readonly warnings: readonly string[];
 }
 
-/** What the word depends on of the record: that a majority has it, as this instance shows it. */
+/** The fields of the record that the report depends on: a majority has it, as this instance shows it. */
 type CommitRecord = Pick<SyncView, 'state' | 'phase' | 'commandCount'> & {
   readonly reset?: SyncView['reset'];
   readonly source: Pick<SyncView['source'], 'name'>;
@@ -66,8 +68,8 @@ type CommitRecord = Pick<SyncView, 'state' | 'phase' | 'commandCount'> & {
 };
 
 /**
- * Says of a commit what is proven.
- * @param others - the instances that have not been given a commit which others have; undefined where there is no such commit.
+ * Reports what is proven about a commit.
+ * @param others - the instances that have not been given a commit which others have; undefined if there is no such commit.
  */
 export function commitWord(
   record: CommitRecord,
@@ -102,7 +104,7 @@ export function commitWord(
   };
 }
 
-/** What a commit waits for that cannot be taken back any more, and is not known to be taken. */
+/** What a commit waits for that can no longer be taken back, and is not known to be accepted. */
 function unacknowledged(
   { commandCount, destination }: CommitRecord,
   { sentAgeMs, commandsOnPrimary }: CommitEvidence,
@@ -113,8 +115,8 @@ function unacknowledged(
 }
 
 /**
- * What a command waits for from when it was sent to the store.
- * @param ageMs - since when; null where another process has sent it.
+ * What a command waits for once it was sent to the store.
+ * @param ageMs - since when; null if another process has sent it.
  * @param cluster - which holds the store.
  */
 export function sentWarning(command: string, ageMs: number | null, cluster: string): string {
@@ -127,7 +129,7 @@ function isUnderWay(
   { isCommitInHand, isWorking, isShared, recordAgeMs }: CommitEvidence,
 ): boolean | null {
   if (isCommitInHand) return true;
-  // A pause is taken after every earlier command has ended, and by this instance no commit is taken from then on.
+  // A pause is accepted after every earlier command has ended, and this instance accepts no commit from then on.
   if (state === 'PAUSED') return isShared && !isFresh(recordAgeMs) ? null : false;
   return isWorking && isFresh(recordAgeMs) ? false : null;
 }
@@ -146,7 +148,7 @@ function missingProofs(record: CommitRecord, evidence: CommitEvidence): string[]
   ].filter((text) => text !== undefined);
 }
 
-/** What is missing of a cluster: one thing, for the rest follows from it. */
+/** What is missing from a cluster: only one thing, as the rest follows from it. */
 function missingOf(
   { ageMs, versionAgeMs, versionRefusal }: ClusterEvidence,
   cluster: string,
@@ -156,7 +158,7 @@ function missingOf(
   return missing(ageMs, silence) ?? versionRefusal ?? missing(versionAgeMs, version);
 }
 
-/** Says where the commit would build indexes for long, or for nobody knows how long, that can be built before it. */
+/** Warns if the commit would spend a long or unknown time on builds of indexes that can be built before it. */
 function longIndexes({ leftIndexes }: CommitEvidence): string[] {
   const left = leftIndexes.filter(
     ({ reason, isBuiltByCommitAlone }) =>
@@ -178,23 +180,23 @@ function isFresh(ageMs: number | null): boolean {
   return ageMs !== null && ageMs < maxProofAgeMs;
 }
 
-/** An index that is left to the commit, as people are told of it. */
+/** An index that is left to the commit, as shown to users. */
 export interface LeftIndex {
   /** `db.coll` on the destination. */
   readonly namespace: string;
   readonly name: string;
   /** The name of the error with which the destination has refused it. */
   readonly reason: string;
-  /** How long the build is expected to take; null where that is not known. */
+  /** How long the build is expected to take; null if unknown. */
   readonly expectedSeconds: number | null;
-  /** Whether it is never built before: that of a capped collection. */
+  /** Whether it is never built before the commit: an index of a capped collection. */
   readonly isBuiltByCommitAlone: boolean;
 }
 
-/** What is told of at most; the rest is counted. */
+/** How many are listed at most; the rest is counted. */
 const maxTold = 20;
 
-/** What people are told of the indexes that are left to the commit. */
+/** The warnings about the indexes that are left to the commit. */
 export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
   const told = left.slice(0, maxTold).map((index) => {
     const { namespace, name, reason, expectedSeconds, isBuiltByCommitAlone } = index;
@@ -219,7 +221,9 @@ type ProvenByAnswers = Pick<
   'source' | 'destination' | 'recordAgeMs' | 'commandsOnPrimary'
 >;
 
-/** When the answers were asked for that prove that a commit would be taken. Times are by a monotonic clock, in milliseconds. */
+/**
+ * When the answers that prove that a commit would be accepted were asked for. Times are by a monotonic clock, in milliseconds.
+ */
 export class CommitProofs {
   readonly #now: () => number;
   readonly #askedMs = new Map<Asked, number>();
@@ -230,14 +234,14 @@ export class CommitProofs {
     this.#now = now;
   }
 
-  /** What was answered before proves nothing of the work that begins. */
+  /** Earlier answers prove nothing about new work. */
   clear(): void {
     this.#askedMs.clear();
     this.#versionRefusals.clear();
     this.#commandsOnPrimary = null;
   }
 
-  /** Runs a question, which proves something when it is answered: that it was so after it was asked. */
+  /** Runs a question. Its answer proves that something was true after the question was asked. */
   async by<T>(what: Asked, ask: () => Promise<T>): Promise<T> {
     const askedMs = this.#now();
     const answer = await ask();
@@ -245,18 +249,21 @@ export class CommitProofs {
     return answer;
   }
 
-  /** How many commands the record of the sync has counted on the destination's primary. */
+  /** Sets the number of commands in the sync's record on the destination's primary. */
   setCommandsOnPrimary(count: number): void {
     this.#commandsOnPrimary = count;
   }
 
-  /** Why a commit would be refused for the featureCompatibilityVersion of a cluster, by its last answer; undefined for nothing. */
+  /**
+   * Sets why a commit would be refused because of a cluster's featureCompatibilityVersion, by its last answer; undefined if it
+   * would not.
+   */
   setVersionRefusal(of: ClusterRole, refusal: SyncError | undefined): void {
     if (refusal) this.#versionRefusals.set(of, refusal);
     else this.#versionRefusals.delete(of);
   }
 
-  /** The first of these. */
+  /** The first of these refusals. */
   get versionRefusal(): SyncError | undefined {
     return this.#versionRefusals.get('source') ?? this.#versionRefusals.get('destination');
   }

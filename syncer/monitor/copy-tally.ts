@@ -12,7 +12,7 @@ interface Entry {
   pending: number;
 }
 
-/** The collections that this process copies, for people who look on. Kept as long as the process lives. */
+/** The collections that this process copies, for display. Kept as long as the process lives. */
 export class CopyTally {
   readonly #entries = new Map<string, Entry>();
 
@@ -54,7 +54,7 @@ export class CopyTally {
     if (entry) entry.pending--;
   }
 
-  /** Those under way first, then those that wait, then those that are done; the largest first. */
+  /** The ones under way first, then those that wait, then those that are done; the largest first. */
   page(limit: number): CollectionPage {
     const collections = Array.from(
       this.#entries.values(),

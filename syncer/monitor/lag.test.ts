@@ -40,7 +40,7 @@ function add(estimator: CatchUpEstimator, sample: CatchUpSample): void {
   estimator.add(sample);
 }
 
-/** Samples every second of a source and a sync that go at steady rates. */
+/** Samples every second of a source and a sync with steady rates. */
 function sampled(
   seconds: number,
   { backlog, written, applied }: { backlog: number; written: number; applied: number },

@@ -3,8 +3,8 @@ import type { SyncView } from '../store/records.ts';
 type Place = Pick<SyncView, 'state' | 'phase'>;
 
 /**
- * What progress and the metrics show as lag, in seconds; null where there is none to tell, or it is not known: 0 says that
- * both sides are consistent (contract 2.2).
+ * The lag in progress and the metrics, in seconds; null if there is none to report, or it is unknown: 0 says that both sides
+ * are consistent (contract 2.2).
  */
 export function lagOf(
   { state, phase }: Place,
@@ -12,10 +12,10 @@ export function lagOf(
 ): number | null {
   switch (state) {
     case 'RUNNING':
-      // The figures are of the other direction.
+      // The figures belong to the other direction.
       return phase === 'handover' ? null : lagSeconds;
     case 'COMMITTING':
-      // Once all is applied that belongs to the commit, the source may write what it likes.
+      // Once everything in the commit is applied, later writes of the source do not matter.
       return phase === 'restoring' || phase === 'done' ? 0 : lagSeconds;
     case 'PAUSED':
       return null;
@@ -24,7 +24,7 @@ export function lagOf(
   }
 }
 
-/** Only while changes are being applied is it known how fast that goes. */
+/** The speed is known only while changes are being applied. */
 export function catchUpOf(
   { state, phase }: Place,
   isWorking: boolean,
@@ -33,7 +33,7 @@ export function catchUpOf(
   return isWorking && phase === 'changes' && state !== 'PAUSED' ? catchUpSeconds : null;
 }
 
-/** How far the source and the sync are at one moment, both on one scale: bytes of the source's oplog, or seconds. */
+/** The positions of the source and the sync at one moment, both on one scale: bytes of the source's oplog, or seconds. */
 export interface CatchUpSample {
   /** On the monotonic clock. */
   readonly atMs: number;
@@ -41,18 +41,18 @@ export interface CatchUpSample {
   readonly applied: number;
 }
 
-/** The rate is that of the last seconds, from when most was left, */
+/** The rate is that of the last seconds, from the moment when most was left, */
 const windowMs = 15_000;
-/** once that is so long ago. */
+/** once that is this long ago. */
 const minSpanMs = 3_000;
 
-/** Where no sample came for so long, the process was stopped: rates across that are of no use. */
+/** A longer gap between samples means that the process was stopped: rates across it are useless. */
 const maxGapMs = 5_000;
 
-/** What takes longer than this is as good as never. */
+/** Anything longer than this is as good as never. */
 const maxSeconds = 365 * 24 * 3600;
 
-/** Estimates how long it takes until the sync has caught up with the source. */
+/** Estimates how long the sync needs to catch up with the source. */
 export class CatchUpEstimator {
   readonly #now: () => number;
   #samples: CatchUpSample[] = [];
@@ -78,7 +78,7 @@ export class CatchUpEstimator {
     this.#samples = [];
   }
 
-  /** Null while it is not known, and while the sync does not come nearer. */
+  /** Null while it is unknown, and while the sync does not catch up. */
   get seconds(): number | null {
     const last = this.#samples.at(-1);
     if (last === undefined || this.#now() - last.atMs > maxGapMs) return null;

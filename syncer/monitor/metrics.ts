@@ -6,17 +6,17 @@ import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 
-/** A sync, as far as metrics tell of it. */
+/** The part of a sync that the metrics show. */
 export interface MeasuredSync {
   /** Undefined in IDLE. */
   readonly view: SyncView | undefined;
   /** True while the sync is worked on. */
   readonly isWorking: boolean;
-  /** Why the sync has stopped for good, if so. */
+  /** Why the sync has stopped for good, if it has. */
   readonly failure: SyncError | undefined;
 }
 
-/** Every state that there can be. */
+/** Every possible state. */
 const states: Readonly<Record<SyncState, true>> = {
   IDLE: true,
   RUNNING: true,
@@ -36,8 +36,8 @@ const phases: Readonly<Record<Phase, true>> = {
 };
 
 /**
- * Adds the metrics that are read off a sync at each scrape. What is not known has no sample.
- * @param sync - the one that there is by then; undefined for none.
+ * Adds the metrics that are read from a sync at each scrape. Unknown values have no sample.
+ * @param sync - returns the current one; undefined for none.
  */
 export function registerStateMetrics(
   monitor: SyncMonitor,

@@ -10,7 +10,7 @@ import { OplogHistory, type OplogReading } from './oplog-history.ts';
 import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './oplog-window.ts';
 import { WorkCounters } from './work-counters.ts';
 
-/** How far the building of indexes after the copy is. */
+/** The progress of building indexes after the copy. */
 export interface IndexBuilding {
   readonly indexesBuilt: number;
   readonly totalIndexesToBuild: number;
@@ -18,27 +18,27 @@ export interface IndexBuilding {
   readonly collectionsTotal: number;
 }
 
-/** The latest write of the source is asked for more often than this. */
+/** The source is asked for its latest write at shorter intervals than this. */
 const maxQuietSeconds = 3;
 
-/** Readings of the oplog come more often than this. */
+/** The oplog is read at shorter intervals than this. */
 const maxReadingAgeMs = 4_000;
 
-/** What was not read for so long is not known any more. */
+/** After this long without a reading, the oplog's state counts as unknown. */
 const maxOplogUnknownMs = 30_000;
 
 /** Change events that are being applied: one batch of the change stream. */
 export interface EventBatch {
-  /** All changes up to here are applied when it is, and those before it are. */
+  /** Once the batch is applied, so are all changes up to here and before. */
   readonly time: Timestamp;
   readonly events: number;
-  /** Memory that is held as long as one of them is not finished. */
+  /** The memory that they hold until each of them is finished. */
   readonly bytes: number;
-  /** Events that need no looking at any more, applied or not. */
+  /** How many events need no more attention, applied or not. */
   finished: number;
 }
 
-/** The figures of a running sync: what progress and /metrics show. Changed while the work runs, never waited for. */
+/** The figures of a running sync, which progress and /metrics show. Changed while the work runs, never waited for. */
 export class SyncMonitor {
   readonly registry = new Registry();
   readonly retryWarnings: RetryWarnings;
@@ -48,14 +48,14 @@ export class SyncMonitor {
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
   receivedTime: Timestamp | null = null;
-  /** The oplog of a source that is a replica set was looked at up to here for writes of which no change stream tells. */
+  /** The oplog of a source that is a replica set was checked up to here for writes that no change stream reports. */
   appliedOpsTime: Timestamp | null = null;
-  /** The user may not look at it. */
+  /** The user may not read the oplog. */
   isOplogUnreadable = false;
   copiedBytes = 0;
   copiedDocuments = 0;
   eventsApplied = 0;
-  /** How often work on the sync has been taken up again, by a restarted process or by a resume. */
+  /** How often work on the sync was resumed, by a restarted process or by a resume. */
   restarts = 0;
   /** Null while no indexes are being built after a copy. */
   indexBuilding: IndexBuilding | null = null;
@@ -69,10 +69,10 @@ export class SyncMonitor {
   readonly #counters = new WorkCounters(this.registry);
   readonly #oplog = new OplogHistory();
   readonly #catchUp: CatchUpEstimator;
-  /** Those that are not applied, in the order of the stream, and when each was begun. */
+  /** The ones that are not applied yet, in the order of the stream, and when each was begun. */
   #batches: { readonly batch: EventBatch; readonly atMs: number }[] = [];
   #oplogState: OplogState | null = null;
-  /** Since when nothing is known of the oplog that is needed; null where none is. */
+  /** Since when nothing is known of the needed oplog; null if none is needed. */
   #oplogUnknownMs: number | null = null;
   #oplogSecondsLeft: number | null = null;
   #latest: { readonly time: Timestamp; readonly atMs: number } | null = null;
@@ -85,7 +85,7 @@ export class SyncMonitor {
     this.#catchUp = new CatchUpEstimator(now);
   }
 
-  /** The source's latest write that is known of. */
+  /** The latest known write of the source. */
   get latestTime(): Timestamp | null {
     return this.#latest?.time ?? null;
   }
@@ -96,8 +96,9 @@ export class SyncMonitor {
 
   /**
    * Seconds between the last applied event and the source's latest one; null before anything is applied, and before the source
-   * was heard of: our clock may be behind its. A source that has not been heard of for some seconds is taken to write all the
-   * time. A change that was read and is not applied counts since then: it may be the source's latest, or of the same second.
+   * has answered: our clock may be behind its clock. A source that has not answered for some seconds is assumed to write all
+   * the time. A change that was read and is not applied counts from when it was read: it may be the source's latest, or of the
+   * same second.
    */
   get lagSeconds(): number | null {
     if (this.appliedTime === null || this.#latest === null) return null;
@@ -109,52 +110,52 @@ export class SyncMonitor {
     return Math.max(lagSeconds, Math.floor(pendingMs / 1000));
   }
 
-  /** Seconds until everything is applied, at the present rates; null when that is not known or comes no nearer. */
+  /** Seconds until everything is applied, at the present rates; null if that is unknown or does not come nearer. */
   get catchUpSeconds(): number | null {
     const { lagSeconds } = this;
     return lagSeconds !== null && lagSeconds <= 1 ? 0 : this.#catchUp.seconds;
   }
 
-  /** Seconds until the oplog that the sync needs no longer holds all that it needs; null when that is not known. */
+  /** Seconds until the oplog that the sync needs no longer holds everything that it needs; null if unknown. */
   get oplogSecondsLeft(): number | null {
     const { latest } = this.#oplog;
     if (this.#oplogSecondsLeft === null || latest === undefined) return null;
     const ageSeconds = Math.floor((this.#now() - latest.atMs) / 1000);
-    // Only a reading says that it is lost: a full oplog is truncated by and by.
+    // Only a reading can show that it is lost: a full oplog is truncated gradually.
     return this.#oplogSecondsLeft === 0 ? 0 : Math.max(1, this.#oplogSecondsLeft - ageSeconds);
   }
 
-  /** Seconds from the oldest to the latest entry of that oplog; null when that is not known. */
+  /** Seconds from the oldest to the latest entry of that oplog; null if unknown. */
   get oplogWindowSeconds(): number | null {
     const { latest } = this.#oplog;
     return latest === undefined ? null : secondsBetween(latest.first, latest.latest);
   }
 
-  /** Null where no oplog is needed, and as long as it may take to find out. */
+  /** Null if no oplog is needed, and while it may still take time to find out. */
   get oplogState(): OplogState | null {
     const state = this.#oplogState;
     if (this.#oplogUnknownMs === null || state === 'short' || state === 'lost') return state;
     return this.#now() - this.#oplogUnknownMs >= maxOplogUnknownMs ? 'unknown' : state;
   }
 
-  /** An oplog matters, and is about to be read. To be called before each attempt. */
+  /** Notes that an oplog matters and is about to be read. To be called before each attempt. */
   seekOplog(): void {
     this.#oplogUnknownMs ??= this.#now();
   }
 
-  /** The user may not read the oplog that matters. */
+  /** Notes that the user may not read the oplog that matters. */
   refuseOplog(): void {
     this.forgetOplog();
     this.#oplogUnknownMs = -Infinity;
   }
 
-  /** The source is another one now: what was applied, and is its latest write, was by the clock of the former. */
+  /** The source is another one now: the applied time and the latest write were by the clock of the former. */
   forgetSource(): void {
     this.appliedTime = null;
     this.latestTime = null;
   }
 
-  /** The oplog that was looked at matters no more. */
+  /** The oplog that was read no longer matters. */
   forgetOplog(): void {
     this.#oplog.clear();
     this.#catchUp.clear();
@@ -163,9 +164,9 @@ export class SyncMonitor {
     this.#oplogUnknownMs = null;
   }
 
-  /** Takes in what a cluster tells of the oplog that the sync needs from a time on. */
+  /** Adds a cluster's report about the oplog that the sync needs from a time on. */
   addOplogReading(reading: OplogReading, from: Timestamp): void {
-    // Samples of bytes and of seconds do not go together.
+    // Samples of bytes and of seconds cannot be mixed.
     if (this.#oplog.latest === undefined) this.#catchUp.clear();
     this.#oplog.add(reading);
     this.#oplogSecondsLeft = oplogSecondsLeft(this.#oplog, from);
@@ -174,12 +175,12 @@ export class SyncMonitor {
     if (this.#oplogState !== null) this.#oplogUnknownMs = this.#now();
   }
 
-  /** True when the oplog has been seen not to hold the changes after `time` any more. */
+  /** True if the oplog was seen to have lost changes after `time`. */
   isForgotten(time: Timestamp): boolean {
     return isLost(this.#oplog, time);
   }
 
-  /** Looks at how far changes have been applied. To be called every second while they are. */
+  /** Samples how far changes have been applied. To be called every second while they are. */
   sampleCatchUp(): void {
     const { appliedTime, latestTime } = this;
     if (appliedTime === null || latestTime === null) return;
@@ -201,7 +202,7 @@ export class SyncMonitor {
     this.#catchUp.add({ atMs, written, applied });
   }
 
-  /** Begins work on a sync with what is stored of it. */
+  /** Starts work on a sync with its stored figures. */
   beginWork(stored: {
     readonly copiedBytes: number;
     readonly eventsApplied: number;
@@ -237,20 +238,20 @@ export class SyncMonitor {
     this.copiedBytes += bytes;
   }
 
-  /** Change events that were read from the source. */
+  /** Adds change events that were read from the source. */
   addReceived({ events, bytes }: { readonly events: readonly unknown[]; bytes: number }): void {
     this.bufferedEvents += events.length;
     this.bufferedBytes += bytes;
   }
 
-  /** What was read will be read again. */
+  /** Forgets what was read: it will be read again. */
   forgetBuffered(): void {
     this.#batches = [];
     this.bufferedEvents = 0;
     this.bufferedBytes = 0;
   }
 
-  /** Begins to apply a batch of events, after those that are being applied already. */
+  /** Starts to apply a batch of events, after those that are already being applied. */
   beginBatch(batch: EventBatch): void {
     this.receivedTime = batch.time;
     this.#batches.push({ batch, atMs: this.#now() });
@@ -266,7 +267,7 @@ export class SyncMonitor {
     this.bufferedBytes -= batch.bytes;
   }
 
-  /** Events that have been applied. */
+  /** Adds events that have been applied. */
   addEvents(kind: string, count: number): void {
     this.#counters.events.inc({ kind }, count);
     this.eventsApplied += count;
@@ -281,7 +282,7 @@ export class SyncMonitor {
     this.#counters.errors.inc({ error: errorNameOf(error) });
   }
 
-  /** Begins to build indexes after a copy. */
+  /** Starts to build indexes after a copy. */
   beginIndexBuilding(collections: number, indexes: number): void {
     this.indexBuilding = {
       indexesBuilt: 0,
@@ -291,7 +292,7 @@ export class SyncMonitor {
     };
   }
 
-  /** All indexes of a collection are built. */
+  /** Adds the indexes of a collection whose indexes are all built. */
   addIndexesBuilt(indexes: number): void {
     if (this.indexBuilding === null) return;
     const { indexesBuilt, collectionsFinished } = this.indexBuilding;

@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 
-/** What a primary tells of its oplog at one moment. */
+/** What a primary reports about its oplog at one moment. */
 export interface OplogReading {
   /** When it was read, on the monotonic clock. */
   readonly atMs: number;
@@ -9,11 +9,11 @@ export interface OplogReading {
   /** Time of the latest entry. */
   readonly latest: Timestamp;
   readonly sizeBytes: number;
-  /** The server truncates what is beyond this, by and by. */
+  /** The server gradually truncates what exceeds this. */
   readonly maxBytes: number;
-  /** Bytes written to the oplog since the server was started: grows for ever, through truncation too. */
+  /** Bytes written to the oplog since the server was started: always grows, even when the oplog is truncated. */
   readonly writtenBytes: number;
-  /** Entries younger than this are kept whatever the size; 0 where it is not set. */
+  /** Younger entries are kept whatever the size; 0 if it is not set. */
   readonly minRetentionHours: number;
 }
 
@@ -24,20 +24,20 @@ interface Point {
   readonly bytes: number;
 }
 
-/** Enough for a step of ten minutes over more than a week; thinned out when it is reached. */
+/** Enough for a step of ten minutes over more than a week; thinned out when full. */
 const maxPoints = 1024;
 
 /** The rate of writing is taken over the last five minutes, */
 const rateWindowMs = 5 * 60_000;
-/** or from when it has been watched for so long. */
+/** or from the start of the readings, once that is this long ago. */
 const minRateSpanMs = 8_000;
 
-/** A younger oplog says nothing about the rate at which it is written to in the long run. */
+/** A younger oplog says nothing about its rate of writing in the long run. */
 const minAverageSpanSeconds = 3600;
 
 /**
- * How many bytes an oplog holds up to which time. Between two readings, and before the first one, the bytes
- * are taken to be spread evenly.
+ * How many bytes an oplog has written up to a given time. Between two readings, and before the first one, the bytes are assumed
+ * to be spread evenly.
  */
 export class OplogHistory {
   #points: Point[] = [];
@@ -51,7 +51,7 @@ export class OplogHistory {
   add(reading: OplogReading): void {
     const { atMs, first, latest, sizeBytes, writtenBytes } = reading;
     const before = this.#points.at(-1);
-    // A smaller count is another primary's, or the same one's after a restart.
+    // A smaller count comes from another primary, or from the same one after a restart.
     if (before === undefined || writtenBytes < before.bytes || latest.t < before.time)
       this.#points = [{ atMs: -Infinity, time: first.t, bytes: writtenBytes - sizeBytes }];
     this.#points.push({ atMs, time: latest.t, bytes: writtenBytes });
@@ -79,8 +79,8 @@ export class OplogHistory {
   }
 
   /**
-   * Bytes that are written to the oplog in a second: over the last minutes or over all the time that it covers, whichever is
-   * more. Null while neither is known.
+   * Bytes written to the oplog in a second: over the last minutes or over all the time that it covers, whichever is more. Null
+   * while neither is known.
    */
   get bytesPerSecond(): number | null {
     const recent = this.#recentRate();

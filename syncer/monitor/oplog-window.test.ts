@@ -17,7 +17,7 @@ const at = (t: number): Timestamp => new Timestamp({ t, i: 1 });
 
 const megabyte = 1_000_000;
 
-/** An oplog that is written to at a steady rate from time 0 on, and forgets what is beyond its size. */
+/** An oplog that is written to at a steady rate from time 0 on, and drops what exceeds its size. */
 function steady(
   seconds: number,
   { rate, maxBytes = 100 * megabyte }: { rate: number; maxBytes?: number },
@@ -53,7 +53,7 @@ describe('oplogSecondsLeft', () => {
           const history = watched([now - 20, now - 10, now], { rate });
           const needed = now - Math.min(behind, now - 1);
           const left = oplogSecondsLeft(history, at(needed)) ?? NaN;
-          // The entry of `needed` goes when as much as the oplog holds has been written after it.
+          // The entry of `needed` goes once as much as the oplog holds has been written after it.
           const truth = Math.max(0, needed + (100 * megabyte) / rate - now);
           if (isLost(history, at(needed))) assert.equal(left, 0);
           else assert.ok(Math.abs(left - truth) <= 1.5, `${left} s for ${truth} s`);
@@ -74,7 +74,7 @@ describe('oplogSecondsLeft', () => {
     assert.equal(oplogSecondsLeft(watched([100], { rate: 1000 }), at(100)), null);
     assert.equal(oplogSecondsLeft(watched([100, 104], { rate: 1000 }), at(100)), null);
     assert.notEqual(oplogSecondsLeft(watched([100, 110], { rate: 1000 }), at(100)), null);
-    // An oplog that covers more than an hour tells its own rate.
+    // An oplog that covers more than an hour shows its own rate.
     assert.notEqual(oplogSecondsLeft(watched([4000], { rate: 1000 }), at(4000)), null);
   });
 

@@ -4,24 +4,24 @@ import type { ClusterName } from '../options/command-bodies.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { OplogHistory } from './oplog-history.ts';
 
-/** More than this is said as this. */
+/** Larger values are reported as this. */
 const maxSeconds = 365 * 24 * 3600;
 
-/** An oplog that lasts for less is short: somebody needs time to do something about it. */
+/** An oplog that lasts for less is short: somebody needs time to act. */
 const shortSeconds = 3600;
 
-/** What was short is enough again only when it lasts for so much longer. */
+/** A short oplog is enough again only once it lasts longer by this factor. */
 const relief = 1.25;
 
 /**
- * Whether the oplog reaches far enough: `short` when it lasts for less than an hour or for less than twice the
- * lag, `lost` when it no longer holds what the sync needs, `unknown` when nobody can say.
+ * Whether the oplog reaches far enough: `short` if it lasts for less than an hour or for less than twice the lag, `lost` if it
+ * no longer holds what the sync needs, `unknown` if nobody can say.
  */
 export type OplogState = 'enough' | 'short' | 'lost' | 'unknown';
 
 /**
- * Seconds until the oplog no longer reaches back to `needed`, at the rate at which it is written to. Null
- * while that is not known; never more than a year; 0 when it is so already.
+ * Seconds until the oplog no longer reaches back to `needed`, at its rate of writing. Null while that is unknown; never more
+ * than a year; 0 if it is so already.
  */
 export function oplogSecondsLeft(history: OplogHistory, needed: Timestamp): number | null {
   const { latest: reading, bytesPerSecond } = history;
@@ -32,16 +32,16 @@ export function oplogSecondsLeft(history: OplogHistory, needed: Timestamp): numb
   const bytesLeft = Math.max(0, reading.maxBytes - (reading.writtenBytes - neededBytes));
   const bySize = bytesPerSecond === 0 ? maxSeconds : bytesLeft / bytesPerSecond;
   const byAge = reading.minRetentionHours * 3600 - secondsBetween(needed, reading.latest);
-  // An oplog that is too full already is not truncated at once.
+  // An oplog that is already too full is not truncated at once.
   return Math.floor(Math.min(maxSeconds, Math.max(1, bySize, byAge)));
 }
 
-/** True when the oldest entry is later than what is needed. */
+/** True if the oldest entry is later than what is needed. */
 export function isLost({ latest: reading }: OplogHistory, needed: Timestamp): boolean {
   return reading !== undefined && !isAtMost(reading.first, needed);
 }
 
-/** @param before - the state before, null at first. */
+/** @param before - the previous state, null at first. */
 export function oplogState(
   secondsLeft: number | null,
   lagSeconds: number,
@@ -61,9 +61,9 @@ export interface NeededOplog {
 }
 
 /**
- * The oplog is needed from where the sync is until all is applied, whether it is running or paused; the
- * destination's, after a commit that can be reversed, from where users could write there.
- * @param appliedTime - how far changes are applied, null while that is not known.
+ * The oplog is needed from where the sync is until everything is applied, whether it is running or paused; the destination's,
+ * after a commit that can be reversed, from where users could write there.
+ * @param appliedTime - how far changes are applied, null while unknown.
  */
 export function neededOplog(
   record: Pick<
@@ -92,7 +92,7 @@ export function neededOplog(
   }
 }
 
-/** What somebody should know of it, without figures, so that the text stays for as long as it is true; mostly nothing. */
+/** The warning about it, without figures, so that the text stays as long as it is true; mostly none. */
 export function oplogWarning(
   state: OplogState | null,
   { cluster, purpose }: Pick<NeededOplog, 'cluster' | 'purpose'>,

@@ -5,7 +5,7 @@ const firstMs = 10_000;
 const growth = 1.5;
 const longestMs = 3600_000;
 
-/** Says when something is worth being told again: soon at first, once an hour in the end. */
+/** Says when something is worth reporting again: soon at first, once an hour in the end. */
 export class GrowingInterval {
   #intervalMs = firstMs;
   #dueMs: number;
@@ -23,7 +23,7 @@ export class GrowingInterval {
   }
 }
 
-/** What the log says of a sync now and then; undefined in a phase that goes by by itself. */
+/** The summary of a sync for the log; undefined in a phase that is short. */
 export function summaryOf(
   { phase, estimatedTotalBytes }: Pick<SyncRecord, 'phase' | 'estimatedTotalBytes'>,
   monitor: Pick<

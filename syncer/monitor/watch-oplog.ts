@@ -16,17 +16,17 @@ import { oplogWarning, type NeededOplog } from './oplog-window.ts';
 const intervalMs = 2_000;
 const deadlineMs = 10_000;
 
-/** What the user may not look at is tried again now and then: a role may be granted. */
+/** How many rounds to wait before retrying what the user may not read: a role may be granted. */
 const roundsBetweenRefusals = 30;
 
-/** The least time that entries are kept does not change often, and is dear to ask for. */
+/** The minimum retention of entries rarely changes, and is expensive to read. */
 const readingsPerRetention = 30;
 
 /**
- * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. Where the user
- * may not read `local`, nothing is known of it, which is said once. Says in the log when it becomes short, and when it is long enough again.
+ * Reads how far the oplog that the sync needs reaches every other second, until the signal is aborted. If the user may not read
+ * `local`, nothing is known of it, which is logged once. Logs when the oplog becomes short, and when it is long enough again.
  * It never fails.
- * @param needed - which oplog matters now; undefined where none does.
+ * @param needed - which oplog matters now; undefined if none does.
  */
 export async function watchOplog(
   needed: () => NeededOplog | undefined,
@@ -38,7 +38,7 @@ export async function watchOplog(
   const isStopped = (): boolean => signal.aborted;
   const takeReading = (cluster: ClusterName, reading: OplogReading): void => {
     const now = needed();
-    // While it was read, the sync moved on to where another one matters, or none.
+    // During the read, the sync moved on to where another oplog matters, or none.
     if (now?.cluster !== cluster) return;
     const before = monitor.oplogState;
     monitor.addOplogReading(reading, now.from);
@@ -116,7 +116,7 @@ function writtenBytesOf(stats: CheckedValue): number | undefined {
   return cursor?.optional('insert key and value bytes')?.count();
 }
 
-/** What serverStatus shows of `storage.oplogMinRetentionHours`; none where the user may not ask for it. */
+/** The `storage.oplogMinRetentionHours` in serverStatus; none if the user may not read it. */
 async function minRetention(cluster: ClusterClient, signal: AbortSignal): Promise<number> {
   try {
     const status = await runCommand(
@@ -124,7 +124,7 @@ async function minRetention(cluster: ClusterClient, signal: AbortSignal): Promis
       { serverStatus: 1, metrics: 0, wiredTiger: 0, tcmalloc: 0, locks: 0, transactions: 0 },
       { signal, deadlineMs },
     );
-    // Other storage engines than WiredTiger have no such section.
+    // Storage engines other than WiredTiger have no such section.
     return status.optional('oplogTruncation')?.optional('oplogMinRetentionHours')?.number() ?? 0;
   } catch (error) {
     if (isRefused(error)) return 0;

@@ -1,6 +1,6 @@
 import { Counter, type Registry } from 'prom-client';
 
-/** All metrics of the syncer begin with it. */
+/** The prefix of all metrics of the syncer. */
 export const metricPrefix = 'clustersync_syncer_';
 
 /** Metrics that count what this process does. */

@@ -324,7 +324,7 @@ describe('the digest of a start body', () => {
   const entries = 'sharding.shardingEntries';
   const key = `${entries}[].shardCollection.key`;
   const ofKey = (...parts: object[]): object => sharding({ shardCollection: { key: parts } });
-  /** Two bodies that differ in this property alone. */
+  /** Two bodies that differ only in this property. */
   const changes: Record<string, [object, object]> = {
     source: [{}, { source: 'cluster1' }],
     destination: [{}, { destination: 'cluster0' }],

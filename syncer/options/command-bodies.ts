@@ -12,7 +12,7 @@ export interface ShardingOptions {
   readonly shardingEntries: readonly ShardingEntry[];
 }
 
-/** A collection that is to be sharded on the destination. */
+/** A collection to shard on the destination. */
 export interface ShardingEntry {
   readonly database: string;
   readonly collection: string;
@@ -26,7 +26,7 @@ export function namespaceOf({ database, collection }: ShardingEntry): Namespace 
 
 /**
  * The shard key of an entry.
- * @throws SyncError InvalidShardKey for what no server takes.
+ * @throws SyncError InvalidShardKey for a key that no server accepts.
  */
 export function shardKeyOf(entry: ShardingEntry): ShardKey {
   const key = entry.shardCollection.key.flatMap((part) =>
@@ -42,7 +42,7 @@ export function shardKeyOf(entry: ShardingEntry): ShardKey {
   return key;
 }
 
-/** The shard key that is asked for at a namespace; undefined where none is. */
+/** The requested shard key of a namespace; undefined if there is none. */
 export function requestedShardKey(
   sharding: ShardingOptions | undefined,
   namespace: Namespace,
@@ -53,7 +53,7 @@ export function requestedShardKey(
   return entry && shardKeyOf(entry);
 }
 
-/** @throws SyncError InvalidShardKey for a key that no server takes, or a collection that is named twice. */
+/** @throws SyncError InvalidShardKey for a key that no server accepts, or a collection that is named twice. */
 export function checkEntries({ shardingEntries }: ShardingOptions): void {
   const seen = new Set<string>();
   for (const entry of shardingEntries) {
@@ -81,7 +81,7 @@ const clusterNames = ['cluster0', 'cluster1'] as const satisfies ClusterName[];
 /** When indexes are built on the destination. */
 export type BuildIndexes = 'beforeDataCopy' | 'afterDataCopy' | 'never';
 
-/** A start body that was checked, with its defaults filled in. */
+/** A checked start body, with its defaults filled in. */
 export interface StartOptions {
   readonly source: ClusterName;
   readonly destination: ClusterName;
@@ -93,16 +93,16 @@ export interface StartOptions {
   readonly sharding?: ShardingOptions;
 }
 
-/** What the schema makes sure of: it takes any text for the name of a cluster, which has an error of its own. */
+/** What the schema guarantees: it accepts any text for the name of a cluster, which has its own error. */
 type BodyBySchema = Omit<StartOptions, 'source' | 'destination'> &
   Readonly<Record<'source' | 'destination', string>>;
 
 const checks = { useDefaults: true, allowUnionTypes: true, strictRequired: false } as const;
 
-/** Ends at the first error: what it costs to gather all of them grows with the square of their number (ajv 8.20). */
+/** Ends at the first error: the cost of gathering all of them grows with the square of their number (ajv 8.20). */
 const validate = new Ajv(checks).compile<BodyBySchema>(schema);
 
-/** Tells all that is wrong with a body of few values, so that a person does not have to try again for each. */
+/** Reports everything that is wrong with a body of few values, so that a person does not have to retry for each. */
 const validateAll = new Ajv({ ...checks, allErrors: true }).compile(schema);
 const fewValues = 1_000;
 
@@ -194,7 +194,7 @@ export function checkTopologies(
   }
 }
 
-/** How many values a JSON value is made of; looks at `most` at most. */
+/** The number of values in a JSON value; counts up to `most`. */
 function valuesIn(value: unknown, most: number): number {
   if (typeof value !== 'object' || value === null) return 1;
   let count = 1;
@@ -211,7 +211,7 @@ function schemaError(errors: readonly ErrorObject[]): SyncError {
       'additionalProperty' in params
         ? `${instancePath}/${String(params['additionalProperty'])}`
         : instancePath;
-    // Before a name is changed: no connection string would be known in it afterwards.
+    // Redact before changing names: afterwards a connection string would no longer be recognized.
     const name = redact(field).slice(1).replaceAll('/', '.');
     return `${name === '' ? 'the body' : name} ${message ?? 'is wrong'}`;
   };
@@ -223,14 +223,14 @@ function schemaError(errors: readonly ErrorObject[]): SyncError {
 }
 
 /**
- * What the end of a sync leaves on the destination. Keep: all as it is. Unblock: users may write again where the sync blocked
- * them. Clean: that, and nothing that the sync has made.
+ * What the end of a sync leaves on the destination. Keep: everything as it is. Unblock: users may write again if the sync
+ * blocked them. Clean: the same, and drops everything that the sync has made.
  */
 export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
 export type ResetDestination = (typeof resetDestinations)[number];
 
 /**
- * Reads the body of POST /reset: what is to become of the destination, by default Keep.
+ * Reads the body of POST /reset: what to do with the destination, by default Keep.
  * @throws SyncError InvalidBody.
  */
 export function parseResetBody(body: unknown): ResetDestination {

@@ -86,8 +86,8 @@ export const syncerOptionTable = {
 export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
- * The options of one instance, where those of several were given: they can all have the same command line.
- * @throws SyncError InvalidOption when `--ids` is given and `--instance` is no place in it.
+ * The options of one instance, from a command line with those of several: all instances can share it.
+ * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   const { ids, instance } = options;
@@ -100,7 +100,7 @@ export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   return { ...options, id, preferCoordinator: options.preferCoordinator || instance === 0 };
 }
 
-/** Options that say how hard the syncer works. */
+/** Options that set how hard the syncer works. */
 export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'lanes'> & {
   readonly copyWorkers: number;
 };

@@ -4,7 +4,7 @@ import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 
-/** How long a balancer that is stopped may be in a round: it begins one every ten seconds, to find that it is stopped (6.0.5). */
+/** How long a stopped balancer may be in a round: every ten seconds it begins one, to find that it is stopped (6.0.5). */
 const lastRoundMs = 5_000;
 const pollMs = 100;
 

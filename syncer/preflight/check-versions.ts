@@ -10,24 +10,24 @@ import { SyncError } from '../../service/errors.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 
-/** Oldest server that is synced: change streams with DDL events, and exact updates, are from 6.0 on. */
+/** The oldest supported server: change streams with DDL events, and exact updates, exist since 6.0. */
 const oldestMajorVersion = 6;
 
 /**
- * Oldest featureCompatibilityVersion that is synced. With an older one a 6.0 server refuses the `collMod`s that make indexes unique
- * and give capped collections their sizes (seen on 6.0.5): nothing but a commit that cannot be taken back any more would show that.
- * Any cluster can be the destination after a reversal, and all that is tested of a source is its own version.
+ * The oldest supported featureCompatibilityVersion. With an older one a 6.0 server refuses the `collMod`s that make indexes
+ * unique and give capped collections their sizes (seen on 6.0.5): that would only show in a commit that can no longer be taken
+ * back. Any cluster can be the destination after a reversal, and a source is only tested with its own version.
  */
 const oldestFeatureVersion = 6;
 
-/** How many major versions a destination may be ahead of the source: mongosync and Percona ClusterSync take no more. */
+/** How many major versions a destination may be ahead of the source: mongosync and Percona ClusterSync allow no more. */
 const maxMajorsAhead = 2;
 
-/** One of the two clusters of a sync, by what it is called in an error. */
+/** One of the two clusters of a sync, with its name in errors. */
 export interface Versioned {
   readonly option: string;
   readonly host: string;
-  /** Of its servers, as `6.0.27`; or its featureCompatibilityVersion, as `6.0`. */
+  /** Of its servers, such as `6.0.27`; or its featureCompatibilityVersion, such as `6.0`. */
   readonly version: string;
 }
 
@@ -35,10 +35,10 @@ const named = ({ option, host }: Pick<Versioned, 'option' | 'host'>): string =>
   `${option} (${host})`;
 
 /**
- * Makes sure that data of the source can go to the destination: what a newer server knows, an older one refuses in the middle of
- * the work, or takes for something else.
- * @throws SyncError ServerVersionNotSupported for a server that is older than what is synced, a destination that is older than the
- *   source, or one that is more than two major versions ahead.
+ * Makes sure that data of the source can go to the destination: an older server refuses features of a newer one in the middle
+ * of the work, or misinterprets them.
+ * @throws SyncError ServerVersionNotSupported for a server that is older than the oldest supported one, a destination that is
+ * older than the source, or one that is more than two major versions ahead.
  */
 export function checkServerVersions(source: Versioned, destination: Versioned): void {
   const refuse = (reason: string): never => {
@@ -76,7 +76,7 @@ export async function checkFeatureVersions(
   requireFeatureVersionPair(from, to);
 }
 
-/** @throws SyncError FeatureVersionNotSupported where the destination's version is below the source's. */
+/** @throws SyncError FeatureVersionNotSupported if the destination's version is below the source's. */
 export function requireFeatureVersionPair(source: Versioned, destination: Versioned): void {
   if (!isOlderRelease(destination.version, source.version)) return;
   throw new SyncError(
@@ -88,7 +88,7 @@ export function requireFeatureVersionPair(source: Versioned, destination: Versio
 /**
  * Makes sure that a cluster has a featureCompatibilityVersion that a sync can work with, and is not changing it.
  * @returns that version.
- * @throws SyncError FeatureVersionNotSupported; MissingPrivileges where the user may not see it.
+ * @throws SyncError FeatureVersionNotSupported; MissingPrivileges if the user may not see it.
  */
 export async function checkFeatureVersion(
   cluster: ClusterClient,
@@ -111,7 +111,7 @@ export async function checkFeatureVersion(
 }
 
 /**
- * @param cluster - what it is called in an error.
+ * @param cluster - its name in an error.
  * @throws SyncError FeatureVersionNotSupported.
  */
 export function requireFeatureVersion(

@@ -30,8 +30,8 @@ import { checkBalancer } from './check-balancer.ts';
 import { checkFeatureVersions, checkServerVersions } from './check-versions.ts';
 
 /**
- * Looks at both clusters before anything is written.
- * @param logger - told what each entry of the filter means on the source.
+ * Checks both clusters before anything is written.
+ * @param logger - gets what each entry of the filter matches on the source.
  * @throws SyncError with the name of the first condition that does not hold.
  */
 export async function checkClusters(
@@ -84,7 +84,7 @@ export async function checkClusters(
   }
 }
 
-/** What a reversal needs beyond: the clusters change places. */
+/** What a reversal needs in addition: the clusters change places. */
 function checkReversible(
   options: StartOptions,
   { version: from }: Topology,
@@ -99,8 +99,8 @@ function checkReversible(
 }
 
 /**
- * @param destinationKind - what the destination is: of a reversal, the old source.
- * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync of these options;
+ * @param destinationKind - of the destination; for a reversal, of the old source.
+ * @throws SyncError MissingPrivileges with what the user of either cluster lacks for a sync with these options;
  * WriteBlockingNeedsUser.
  */
 export async function checkPrivilegesFor(
@@ -165,7 +165,7 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
   };
 }
 
-/** What a destination needs besides: a sharded one, to shard and spread collections, and to see what its shards write. */
+/** What a destination needs in addition: a sharded one must shard and spread collections, and see what its shards write. */
 const actionsOfKind: Readonly<Record<Topology['kind'], NeededActions>> = {
   replicaSet: { cluster: [], collections: [] },
   sharded: { cluster: ['inprog'], collections: ['enableSharding', 'splitChunk', 'moveChunk'] },
@@ -217,7 +217,7 @@ async function checkPrivileges(
     { signal },
   );
   const authInfo = status.field('authInfo');
-  // The server lets users alone write to what is blocked: without one the sync would block itself.
+  // The server lets only users write to what is blocked: without a user the sync would block itself.
   if (options.enableUserWriteBlocking && !isAuthenticated(authInfo)) {
     throw new SyncError(
       'WriteBlockingNeedsUser',
@@ -238,10 +238,10 @@ function isAuthenticated(authInfo: CheckedValue): boolean {
   return authInfo.field('authenticatedUsers').list().length > 0;
 }
 
-/** What privileges are on, as a server names it. */
+/** The resource of privileges, as a server names it. */
 type Resource = Readonly<Record<string, unknown>>;
 
-/** Which needed actions `authInfo` of connectionStatus does not show. Without authentication nothing is missing. */
+/** Which needed actions are missing from `authInfo` of connectionStatus. Without authentication nothing is missing. */
 export function missingActions(authInfo: CheckedValue, needed: NeededActions): string[] {
   if (!isAuthenticated(authInfo)) return [];
   const privileges = authInfo
@@ -271,9 +271,9 @@ export function missingActions(authInfo: CheckedValue, needed: NeededActions): s
 }
 
 /**
- * Holds what is to be sharded on the destination against what is on the source (contract 4.1, rules 5 and 6). What is not
- * there yet is not looked at.
- * @param selected - what of the source is synced.
+ * Compares the collections to shard on the destination with those on the source (contract 4.1, rules 5 and 6). Skips those that
+ * do not exist yet.
+ * @param selected - what is synced of the source.
  * @throws SyncError InvalidShardKey, ShardKeyIndexMissing or IncompatibleUniqueIndex.
  */
 export async function checkSharding(

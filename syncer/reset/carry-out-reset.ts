@@ -23,22 +23,23 @@ import type { SyncRecord, TrackedCollection, TrackedView } from '../store/record
 import type { SyncStore } from '../store/store.ts';
 import { findStoredSync, receiveReset } from './receive-reset.ts';
 
-/** How often the others are looked at. */
+/** How often to read the others' state. */
 const waitMs = 50;
 
-/** A server that is asked for a right again has it renewed at most this often by work that goes through many collections. */
+/** Work on many collections renews its right at the server at most this often. */
 const keepRightEveryMs = 3_000;
 
-/** Also where another process has gone further meanwhile: what is left to do is looked up again. */
+/** Also if another process has got further meanwhile: the rest of the work is determined again. */
 function isPassing(error: unknown): boolean {
   if (error instanceof SyncError && error.name === 'SupersededByOtherInstance') return true;
   return error instanceof LeaseLost || isTransient(error);
 }
 
 /**
- * The end of a sync that is being reset, once nothing works on it any more in this process. What is done at which step follows from
- * what is stored, the record of the sync is deleted last: killed at any point, it is carried out again and repeats what may have been
- * done. Of several instances each ends what it had asked of the destination, then the one that has the lease does the rest.
+ * The end of a sync that is being reset, once nothing in this process works on it. The stored state determines each step, and
+ * the record of the sync is deleted last: if the process is killed at any point, the reset runs again and repeats what may have
+ * been done. With several instances, each ends what it had requested of the destination, then the one that has the lease does
+ * the rest.
  */
 export class Reset {
   readonly #live: LiveSync;
@@ -46,12 +47,12 @@ export class Reset {
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
   readonly #isPreferred: boolean;
-  /** One for each cluster, so that an ownership or a lease stays that of this process. */
+  /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
-  /** The cluster that holds the record of which this process has claimed its instance, and the lease there. */
+  /** The cluster with the record for which this process has claimed its instance, and the lease there. */
   #place: { readonly name: ClusterName; readonly lease: Lease } | undefined;
 
-  /** @param isPreferred - whether this instance is to coordinate the others. */
+  /** @param isPreferred - whether this instance should coordinate the others. */
   constructor(
     live: LiveSync,
     pair: ClusterPair,
@@ -73,7 +74,7 @@ export class Reset {
     const retries = { signal, logger: this.#logger, monitor: this.#monitor };
     const step = async (): Promise<string | undefined> => {
       const record = await findStoredSync(this.#pair, this.#live.stored);
-      // Another one may have been started since.
+      // Another sync may have been started since.
       if (record?.startedAt.getTime() !== startedAt.getTime()) return undefined;
       return await this.#advance(record);
     };
@@ -91,7 +92,7 @@ export class Reset {
     }
   }
 
-  /** Does what comes next. Gives what it waits for; the record is looked up again after that. */
+  /** Takes the next step. Returns what it waits for; the record is read again after that. */
   async #advance(record: SyncRecord): Promise<string> {
     const { instanceId } = this.#pair;
     this.#live.adopt(record);
@@ -99,7 +100,7 @@ export class Reset {
     const { name } = record.destination;
     const store = this.#storeOn(name);
     if (!reset?.received.includes(instanceId)) {
-      // A reversal that was under way has moved the record.
+      // A reversal in progress has moved the record.
       await receiveReset(this.#pair, record, reset?.destination ?? 'Keep');
       return 'a reversal has moved the state';
     }
@@ -124,15 +125,13 @@ export class Reset {
       await store.heartbeat();
       if (!isAlone) await lease.keep();
     };
-    // After an attempt that has removed that already.
+    // An earlier attempt may have removed it already.
     await store.takeOwnership();
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
   }
 
-  /**
-   * Makes sure that no process writes any more for this instance what it was asked to before the reset, and records that.
-   */
+  /** Makes sure that no process still writes for this instance what was requested before the reset, and records that. */
   async #endEarlierWork(record: SyncRecord, store: SyncStore): Promise<void> {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
@@ -145,7 +144,7 @@ export class Reset {
     await store.record.endForReset(record);
   }
 
-  /** Removes what the sync has left: of its blocking, of its data where that is asked for, and of its state. */
+  /** Removes what the sync has left: its blocking, its data if requested, and its state. */
   async #remove(
     record: SyncRecord,
     store: SyncStore,
@@ -174,7 +173,7 @@ export class Reset {
       await keepRight();
     }
     await unblock(destination.name);
-    // A reversal leaves a part of its state on the other cluster, or has begun to put it there.
+    // A reversal leaves a part of its state on the other cluster, or has started to put it there.
     if (options.reversible) {
       const other = this.#storeOn(source.name);
       const former = await other.record.readSync();
@@ -193,8 +192,8 @@ export class Reset {
 }
 
 /**
- * Where the sync keeps users from writing, but for the source of a commit whose destination users may have written to: what is
- * written there later would be lost to them.
+ * Where the sync blocks the writes of users, except for the source of a commit to whose destination users may have written:
+ * they would lose what they wrote to that source later.
  */
 export function blockedBySync({
   state,
@@ -213,13 +212,13 @@ export interface Cleaning {
   readonly catalog: DestinationCatalog;
   readonly record: SyncRecord;
   readonly logger: Logger;
-  /** Renews what the right to change the destination rests on. */
+  /** Renews the right to change the destination. */
   readonly keepRight: () => Promise<void>;
 }
 
 /**
- * Drops on the destination what the sync has made, and nothing else: collections by their UUIDs, views where they are as the
- * sync has put them. What it cannot prove to be the sync's is left, and named in the log. May be repeated.
+ * Drops on the destination what the sync has made, and nothing else: collections by their UUIDs, views that are still as the
+ * sync has put them. Whatever it cannot prove to be the sync's is left, and named in the log. May be repeated.
  */
 export async function cleanDestination(
   cleaning: Cleaning,
@@ -227,7 +226,7 @@ export async function cleanDestination(
   views: readonly TrackedView[],
 ): Promise<void> {
   const dropped = { collections: 0, views: 0 };
-  // Views first: they may be of what is dropped next.
+  // Views first: they may depend on what is dropped next.
   await forEachConcurrently(views, catalogSideBySide, async (view) => {
     await cleaning.keepRight();
     if (await dropView(cleaning, view)) dropped.views++;
@@ -246,12 +245,12 @@ async function dropMade(cleaning: Cleaning, collection: TrackedCollection): Prom
       await warnOfOther(cleaning, collection);
       return false;
     }
-    // Where it has moved meanwhile it is looked for again.
+    // If it has moved meanwhile, look for it again.
     if (await cleaning.catalog.dropCollection(made.namespace, made.uuid)) return true;
   }
 }
 
-/** The collection that the sync has made for one of the source; undefined where it is gone, or not proven to be that. */
+/** The collection that the sync has made for one of the source; undefined if it is gone, or not proven to be that. */
 async function findMade(
   cleaning: Cleaning,
   tracked: TrackedCollection,
@@ -264,7 +263,7 @@ async function findMade(
   }
   const there = await catalog.collectionAt(namespace);
   if (!there) return undefined;
-  // The sync was about to make it where nothing stood, and puts documents there only when its UUID is stored.
+  // The sync was about to make it where nothing was, and puts documents there only after storing its UUID.
   if (destinationUuid === null)
     return (await new MadeCollections(catalog).isAsMade(there, tracked)) ? there : undefined;
   // The commit was about to store the UUID that the server has given it.

@@ -4,25 +4,25 @@ import type { ClusterPair } from '../store/clusters.ts';
 import { requireMember, resetError } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
 
-/** Attempts to record a reset beside others that change the sync. */
+/** Attempts to record a reset while others change the sync. */
 const maxAttempts = 5;
 
-/** Of such a sync no user may have written to the destination, in whichever direction. */
+/** The conditions under which no user can have written to the destination, in either direction. */
 const cleanable: Pick<SyncRecord, 'reversals' | 'writableTime'> = {
   reversals: 0,
   writableTime: null,
 };
 
-/** What has become of a reset that this instance was given. */
+/** The outcome of a reset that this instance was given. */
 export type Receipt =
-  /** With the sync as it is stored then; undefined where there is none. */
+  /** With the sync as stored then; undefined if there is none. */
   | { readonly kind: 'received'; readonly record: SyncRecord | undefined }
-  /** By CleanNotAllowed; by ResetUnderWay where it is being reset to do less. */
+  /** With CleanNotAllowed; with ResetUnderWay if it is being reset to do less. */
   | { readonly kind: 'refused'; readonly error: SyncError };
 
 /**
  * Records that this instance has been given a reset. May be repeated.
- * @param known - the sync as this process knows it; undefined where it knows none.
+ * @param known - the sync as this process knows it; undefined if it knows none.
  * @throws SyncError NotAnInstance.
  */
 export async function receiveReset(
@@ -47,7 +47,7 @@ export async function receiveReset(
   );
 }
 
-/** @throws SyncError what the reset was refused by. */
+/** @throws SyncError the reason why the reset was refused. */
 export function recordOf(receipt: Receipt): SyncRecord | undefined {
   switch (receipt.kind) {
     case 'received':
@@ -58,8 +58,8 @@ export function recordOf(receipt: Receipt): SyncRecord | undefined {
 }
 
 /**
- * The sync as it is stored. A source that is not needed for that need not be there.
- * @param known - the sync as this process knows it; undefined where it knows none.
+ * The sync as stored. A source that is not needed for that may be unreachable.
+ * @param known - the sync as this process knows it; undefined if it knows none.
  */
 export async function findStoredSync(
   pair: ClusterPair,

@@ -11,20 +11,20 @@ import type { SyncRecord } from '../store/records.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { requireReplaceable } from './hand-over.ts';
 
-/** What a reversal looks at. */
+/** What the check of a reversal looks at. */
 export interface ReverseSubject {
   readonly record: SyncRecord;
   readonly clusters: Clusters;
   readonly topologies: Topologies;
-  /** On the old source, where the state is going to be. */
+  /** On the old source, which will get the state. */
   readonly recordOnSource: Pick<RecordStore, 'readSync'>;
   readonly signal: AbortSignal;
 }
 
 /**
- * Looks whether a committed sync can be reversed, before anything is written.
- * @throws SyncError MissingPrivileges, OtherSyncUnfinished, FeatureVersionNotSupported, BalancerRunning,
- *   WritesNotBlocked or ReverseTooLate.
+ * Checks whether a committed sync can be reversed, before anything is written.
+ * @throws SyncError MissingPrivileges, OtherSyncUnfinished, FeatureVersionNotSupported, BalancerRunning, WritesNotBlocked or
+ * ReverseTooLate.
  */
 export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const { record, clusters, topologies, recordOnSource, signal } = subject;
@@ -38,7 +38,7 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   await checkFeatureVersions(clusters, topologies, reversed, signal);
   for (const name of [options.source, options.destination])
     await checkBalancer(clusters[name], name, topologies[name], signal);
-  // A cluster that was unblocked since the commit may have been written to, and what would be carried back may not fit.
+  // A cluster that was unblocked since the commit may have been written to, and what would be carried back may conflict.
   if (!(await isWriteBlocked(source, kind, signal))) {
     throw new SyncError(
       'WritesNotBlocked',

@@ -10,7 +10,7 @@ import type { SyncStore } from '../store/store.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 
-/** What is stored of a sync, and is another after its reversal. */
+/** The stored state of a sync that its reversal changes. */
 export interface ReversedState {
   readonly record: SyncRecord;
   readonly collections: readonly TrackedCollection[];
@@ -20,25 +20,23 @@ export interface ReversedState {
 /**
  * The state of a committed sync after its direction was reversed.
  *
- * The invariant: _at the cluster time `writableTime` of the old destination, the selected namespaces of both clusters
- * were the same, and everything that users wrote to the old destination came later._ It holds because that time is taken
- * when
+ * The invariant: _at the cluster time `writableTime` of the old destination, the selected namespaces of both clusters were the
+ * same, and everything that users wrote to the old destination came later._ It holds because that time is taken when
  *
- * - every change of the old source is applied up to the commit's time, acknowledged by a majority, and that cluster's
- *   users have been blocked since before that time (reversible needs write blocking): nothing is written there any more,
- *   by its TTL monitor neither, which a blocked server leaves idle (seen on 6.0.5);
- * - the old destination has not been unblocked yet. It is taken once: what repeats a commit after a crash keeps it.
+ * - every change of the old source is applied up to the commit's time, acknowledged by a majority, and that cluster's users
+ *   have been blocked since before that time (reversible needs write blocking): nothing is written there any more, not even by
+ *   its TTL monitor, which a blocked server leaves idle (seen on 6.0.5);
+ * - the old destination has not been unblocked yet. It is taken once: if a commit is repeated after a crash, it stays.
  *
- * So the change events of the old destination from that time on, applied in their order to the old source, carry back
- * all that users wrote, and no more. Among them are those of the commit's own steps, which give collections their true
- * characteristics: they change the tracked specifications, which are the true ones all along, to what they are already.
- * They are in their place between the changes of users, so that where a user and the commit changed the same index the
- * last one counts, as it did there.
+ * So the change events of the old destination from that time on, applied in order to the old source, carry back everything that
+ * users wrote, and no more. Among them are those of the commit's own steps, which give collections their true characteristics:
+ * they change the tracked specifications to what these already are. They keep their place between the changes of users, so if a
+ * user and the commit changed the same index, the last change counts, as it did there.
  *
- * On the old destination all specifications count as known up to that time. Each collection has, on the other cluster,
- * the name that it had at that time, and its two UUIDs change places.
+ * On the old destination all specifications count as known up to that time. Each collection has, on the other cluster, the name
+ * that it had at that time, and its two UUIDs change places.
  *
- * @throws Error when the sync is not one that can be reversed.
+ * @throws Error if the sync is not one that can be reversed.
  */
 export function reversedState(
   record: SyncRecord,
@@ -88,9 +86,9 @@ function reversedCollection(collection: TrackedCollection, time: Timestamp): Tra
   };
 }
 
-/** What the state of a sync is moved by. */
+/** What moving the state of a sync needs. */
 interface HandOverParts {
-  /** The source: it is the destination, once the state is there. */
+  /** The source: it becomes the destination once the state is there. */
   readonly cluster: ClusterClient;
   readonly catalog: TrackedCatalog;
   readonly store: WorkStore;
@@ -110,14 +108,14 @@ export class HandOver {
   }
 
   /**
-   * Moves the state to the new destination, which has ended what was asked of it before: a drop that comes later would take the new
-   * state with it. The record of the sync is written last: until then the old one counts, and this is repeated after a crash; from
-   * then on the new one does, for it tells of more reversals (see readStoredState).
-   * @throws SyncError OtherSyncUnfinished when the new destination holds the state of a sync that is not this one.
+   * Moves the state to the new destination, after everything requested of it before has ended: a late drop would remove the new
+   * state as well. The record of the sync is written last: until then the old record counts, and this is repeated after a
+   * crash; from then on the new one does, as it has more reversals (see readStoredState).
+   * @throws SyncError OtherSyncUnfinished if the new destination holds the state of another sync.
    */
   async move(): Promise<void> {
     const { cluster, store, syncStore } = this.#parts;
-    // The same one when it is repeated: it knows its own record.
+    // The same store when this is repeated: it knows its own record.
     const to = syncStore.on(cluster);
     await store.step('reverse', async () => {
       await awaitEarlierConnections(this.#parts, cluster);
@@ -131,7 +129,7 @@ export class HandOver {
   }
 
   /**
-   * Removes what is left of the state on the old destination, now the source.
+   * Removes the rest of the state from the old destination, now the source.
    * @throws SyncError OtherSyncUnfinished.
    */
   async clearFormerState(): Promise<void> {
@@ -143,7 +141,7 @@ export class HandOver {
     await former.clear();
   }
 
-  /** Nothing is sent to the new destination by a process that was frozen while another one has taken its place. */
+  /** A process that was frozen while another one has taken its place sends nothing to the new destination. */
   get #right(): WriteRight {
     const { store, syncStore } = this.#parts;
     const { ownership } = syncStore;

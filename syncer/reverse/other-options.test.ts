@@ -11,7 +11,7 @@ import { reversedState } from './hand-over.ts';
 const filter = [{ database: 'a' }];
 const record = reversibleSync();
 
-/** Each field of a start with another value than the sync was started with. */
+/** Each field of a start with a value other than the sync's. */
 const fields: Readonly<Record<string, Partial<StartOptions>>> = {
   source: { source: 'cluster1' },
   destination: { destination: 'cluster0' },
@@ -23,7 +23,7 @@ const fields: Readonly<Record<string, Partial<StartOptions>>> = {
   sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
 };
 
-/** The sync, committed and reversed so often. */
+/** The sync, committed and reversed this many times. */
 function afterReversals(count: number): SyncRecord {
   let sync = record;
   for (let turn = 0; turn < count; turn++) {

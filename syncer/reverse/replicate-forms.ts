@@ -7,8 +7,8 @@ import { isIdIndex, isTrue, maxCappedBytes, maxTtlSeconds } from '../../mongo/re
 import type { IndexSpec } from '../../mongo/specification.ts';
 
 /**
- * Gives every tracked collection of a destination that has its true characteristics, because it was the source before,
- * the replicated form. May be repeated from any point.
+ * Gives the replicated form to every tracked collection of a destination that has its true characteristics, because it was the
+ * source before. May be repeated from any point.
  */
 export async function replicateForms(
   destination: Destination,
@@ -40,7 +40,7 @@ async function replicateForm(
   if (change) await catalog.modify(namespace, change);
 }
 
-/** An index that the server does not change is dropped: the commit builds it again. */
+/** Drops an index that the server does not change: the commit builds it again. */
 async function dropInstead(
   { indexes, sharding }: Destination,
   collection: TrackedCollection,
@@ -56,8 +56,8 @@ async function dropInstead(
 export type IndexChange = Document & { readonly name: string };
 
 /**
- * The changes that give indexes with their true characteristics the replicated form (see replicatedIndex). Those that
- * have it already need none, so that this may be repeated.
+ * The changes that give indexes with their true characteristics the replicated form (see replicatedIndex). Indexes that already
+ * have it need none, so this may be repeated.
  */
 export function indexChanges(present: readonly IndexSpec[]): IndexChange[] {
   return present.filter((spec) => !isIdIndex(spec)).flatMap(changesOf);
@@ -76,7 +76,7 @@ function changesOf(spec: IndexSpec): IndexChange[] {
   ];
 }
 
-/** The collMod that gives a collection with its true options the replicated form; undefined where it has it already. */
+/** The collMod that gives a collection with its true options the replicated form; undefined if it already has it. */
 export function optionsChange(present: Document): Document | undefined {
   const isSized = isTrue(present['capped']) && Number(present['size']) !== maxCappedBytes;
   const change = {

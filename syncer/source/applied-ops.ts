@@ -16,22 +16,22 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
-/** The most that is looked at by one command: its server gives up after a while. */
+/** The longest span that one command reads: the server gives up after a while. */
 const maxSpanSeconds = 3600;
 const maxTimeMs = 10_000;
 
 const maxOrdinal = 0xff_ff_ff_ff;
 
-/** What a warning says that nobody would notice. */
+/** What a warning names as unnoticed. */
 const unnoticed =
   'writes of clients by the command applyOps, which do not appear in change streams, are neither synced nor detected';
 
-/** What looking needs. */
+/** What the check needs. */
 export interface AppliedOpsContext {
   readonly source: Deployment;
   readonly options: Pick<StartOptions, 'source'>;
   readonly filter: NamespaceFilter;
-  /** What the sync knows of the collections of the source. */
+  /** What the sync knows of the source's collections. */
   readonly catalog: TrackedCatalog;
   readonly monitor: Pick<SyncMonitor, 'appliedOpsTime'>;
   readonly warn: (warning: string) => Promise<void>;
@@ -39,9 +39,9 @@ export interface AppliedOpsContext {
 }
 
 /**
- * Makes sure that nobody has written by the command applyOps to what is synced from a replica set: no change stream tells of that.
- * All of the oplog is looked at, from where it was looked at before: `monitor.appliedOpsTime` says up to where it was. What it does not
- * hold any more by then is told of in a warning.
+ * Makes sure that nobody has used applyOps to write to what is synced from a replica set: no change stream reports such writes.
+ * Reads all of the oplog that was not read before: `monitor.appliedOpsTime` is the end of what was. A warning reports what the
+ * oplog no longer holds by then.
  * @param startTime - where the sync begins.
  * @param to - a time that a majority has.
  * @throws SyncError ApplyOpsOnSource.
@@ -69,7 +69,7 @@ export async function requireNoAppliedOps(
       spanSeconds = Math.ceil(spanSeconds / 4);
       continue;
     }
-    // Only afterwards is it known that all of it was there.
+    // Only now is it certain that all of it was there.
     const oldest = await oldestEntryTime(source, signal);
     if (!isAtMost(oldest, from)) await context.warn(gapWarning(context, { from, to: oldest }));
     monitor.appliedOpsTime = later(range.to, oldest);
@@ -77,7 +77,7 @@ export async function requireNoAppliedOps(
 }
 
 /**
- * What somebody should know where the user may not read the oplog.
+ * The warning for a user who may not read the oplog.
  * @param cluster - the source.
  */
 export function unreadableOplogWarning({ source }: Pick<StartOptions, 'source'>): string {
@@ -100,7 +100,7 @@ async function lookAt(context: AppliedOpsContext, range: OplogRange): Promise<vo
   }
 }
 
-/** The first collection of what was written to that is synced; under a name of before, its UUID tells. */
+/** The first synced collection that was written to; if it was renamed since, its UUID identifies it. */
 async function syncedTarget(
   { filter, catalog }: AppliedOpsContext,
   { targets }: AppliedOps,
@@ -112,7 +112,7 @@ async function syncedTarget(
   return undefined;
 }
 
-/** The end of a range, or of a span from its start where that comes before. */
+/** The end of a range, or of a span from its start if that comes first. */
 export function endOf({ from, to }: OplogRange, spanSeconds: number): Timestamp {
   const end = new Timestamp({ t: from.t + spanSeconds, i: maxOrdinal });
   return isAtMost(to, end) ? to : end;

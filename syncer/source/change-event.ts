@@ -29,7 +29,7 @@ export type DocumentChange =
   | { readonly kind: 'update'; readonly key: DocumentKey; readonly diff: RawElement }
   | { readonly kind: 'delete'; readonly key: DocumentKey };
 
-/** About the bytes that go to the destination for a change. */
+/** The approximate number of bytes that a change sends to the destination. */
 export function sizeOfChange(change: DocumentChange): number {
   switch (change.kind) {
     case 'insert':
@@ -63,11 +63,11 @@ export interface CatalogEvent {
   readonly namespace: Namespace;
   /** Undefined for views, and for a whole database. */
   readonly uuid: UUID | undefined;
-  /** Where a rename leads. */
+  /** The target of a rename. */
   readonly to: Namespace | undefined;
-  /** True where the name that a creation or a rename gives is not UTF-8: what it is called here is only like it. */
+  /** True if the name that a creation or a rename gives is not UTF-8: the name given here only resembles it. */
   readonly givesOddName: boolean;
-  /** What the event says of the operation (options, indexes, ...), as decodeSpec reads it. */
+  /** The event's details of the operation (options, indexes, ...), as decodeSpec reads them. */
   readonly description: Document;
 }
 
@@ -86,8 +86,8 @@ const keyFields = new ElementPicker(['_id']);
 const updateFields = new ElementPicker(['diff']);
 
 /**
- * Reads a change event, its top level alone where it is of a document.
- * @throws MalformedAnswer where it lacks what its kind has: whoever reads the stream opens it again there.
+ * Reads a change event; only its top level if it is about a document.
+ * @throws MalformedAnswer if it lacks what its kind must have: the caller then opens the stream again at that place.
  */
 export function parseChangeEvent(event: RawDocument): ChangeEvent {
   const {
@@ -156,7 +156,10 @@ function parseCatalogEvent(event: RawDocument): CatalogEvent {
 
 const nothing = Uint8Array.of(5, 0, 0, 0, 0);
 
-/** What is read of each kind of event, and without which something else would be applied than what has happened (6.0.5). */
+/**
+ * Checks the fields that are used of each kind of event: without them something else would be applied than what happened
+ * (6.0.5).
+ */
 function checkCatalogEvent(
   operation: string,
   event: CheckedValue,
@@ -209,7 +212,7 @@ function isOdd(namespace: CheckedValue): boolean {
   return names.some((name) => name instanceof RawValue);
 }
 
-/** Of a document with an `_id` alone: its length, the type, the name, the end. */
+/** The size of a document with only an `_id`, apart from the value: length, type, name, end. */
 const bytesAroundId = 4 + 1 + 4 + 1;
 
 function keyOf(documentKey: RawElement | undefined): DocumentKey {
@@ -219,7 +222,7 @@ function keyOf(documentKey: RawElement | undefined): DocumentKey {
   const exactly = isPlaced ? { offset, length } : id;
   const exact = `${id.type}:${asBuffer(bytes).toString('latin1', exactly.offset, exactly.offset + exactly.length)}`;
   const placed = isPlaced ? bytes.subarray(offset, offset + length) : undefined;
-  // canonicalKey makes the same of it.
+  // canonicalKey would return the same.
   const canonical = id.type === bsonType.objectId && !isPlaced ? exact : canonicalKey(id);
   return { id, placed, exact, canonical };
 }
@@ -235,7 +238,7 @@ function needed<T>(value: T | undefined, name: string): T {
   return value;
 }
 
-/** The time of a change event, by its field clusterTime. @throws MalformedAnswer where it is none. */
+/** The time of a change event, from its field clusterTime. @throws MalformedAnswer if it is not a timestamp. */
 export function eventTime(clusterTime: RawElement | undefined): Timestamp {
   if (clusterTime === undefined) throw new MalformedAnswer('a change event without clusterTime');
   return checkedRow({ clusterTime: decodeElement(clusterTime) }, 'a change event')
@@ -243,7 +246,7 @@ export function eventTime(clusterTime: RawElement | undefined): Timestamp {
     .timestamp();
 }
 
-/** The namespace of a change of a document, by its field ns. @throws MalformedAnswer where it is none. */
+/** The namespace of a change of a document, from its field ns. @throws MalformedAnswer if it is not a namespace. */
 export function eventNamespace(ns: RawElement): Namespace {
   return namespaceIn(checkedRow({ ns: decodeElement(ns) }, 'a change event').field('ns'));
 }

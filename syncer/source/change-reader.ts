@@ -38,38 +38,38 @@ export interface ChangeBatch {
   readonly token: RawDocument;
 }
 
-/** Which events are read. */
+/** Which events to read. */
 export interface ReadSettings {
-  /** What is asked of them; all where it is undefined. */
+  /** The filter on them; undefined for all. */
   readonly match: Document | undefined;
 }
 
-/** How long the server waits for an event before it answers with none. */
+/** How long the server waits for an event before it answers without one. */
 const maxAwaitMs = 500;
 
 /** Events of one fetch. */
 const batchSize = 20_000;
 
-/** Attempts to continue from one place with whole events, after a stream that breaks off as a lost connection does. */
+/** Attempts to resume from one place with whole events, after the stream ends as if the connection was lost. */
 const maxWholeAttempts = 2;
 
-/** Fetches of abbreviated events, and how many each brings: the first is by itself, if it is the large one. */
+/** Fetches of abbreviated events, and how many events each brings: the first comes alone, in case it is the large one. */
 const abbreviatedFetches = [1, ...Array<number>(16).fill(4)];
 
 /**
- * Fetches of one event in short that a source closes the connection on, though it takes commands before and after it, until
- * that event is taken for one that it cannot send.
+ * How often the source may close the connection on a fetch of one abbreviated event, while it takes commands before and after,
+ * until that event counts as one that it cannot send.
  */
 const maxClosedInShort = 5;
 
 /**
- * Reads the source's change events, for ever. A stream that breaks off is opened again after the last batch.
+ * Reads the source's change events, endlessly. A stream that ends is opened again after the last batch.
  *
- * An event that is too large for the server to send ends the stream by an error, or by a connection that it closes: an
- * answer holds a resume token beside the events, which the server does not reckon with. Some events from that place on are
- * read in short, and completed by the documents as they are now.
- * @throws SyncError OplogRolledOver when the source has forgotten events that were not read; ChangeNotSupported for an
- * event that is too large even in short.
+ * An event that is too large for the server to send ends the stream by an error, or by a closed connection: an answer holds a
+ * resume token beside the events, which the server does not reckon with. Some events from there on are then read abbreviated,
+ * and completed with the documents as they are now.
+ * @throws SyncError OplogRolledOver if the source has dropped events that were not read; ChangeNotSupported for an event that
+ * is too large even when abbreviated.
  */
 export async function* readChanges(
   parts: ChangeParts,
@@ -93,7 +93,8 @@ export async function* readChanges(
         parts.monitor.addReceived(batch);
         yield batch;
         from = { after: batch.token };
-        // Not before it could be read: events that stay malformed would have the server asked at the shortest interval for ever.
+        // Only once it could be read: otherwise events that stay malformed would have the server asked at the shortest interval
+        // for ever.
         if (isProgress) {
           attempt = 0;
           closedInShort = 0;
@@ -106,7 +107,7 @@ export async function* readChanges(
       parts.signal.throwIfAborted();
       const error = namingServer(caught, parts);
       const isTooLarge = codeOf(error) === serverCode.bsonObjectTooLarge;
-      // What has come, and cannot be read, was not too large to be sent.
+      // What arrived and cannot be read was not too large to send.
       const isMalformed = error instanceof MalformedAnswer;
       const mayBeTooLarge = isTooLarge || (attempt >= maxWholeAttempts && !isMalformed);
       const isPassing = isTransient(error) || patience.allows(error);
@@ -140,7 +141,7 @@ async function* readInShort(
   { match }: ReadSettings,
 ): AsyncGenerator<ChangeBatch> {
   await using cursor = await openStream(parts, from, [...stagesOf(match), abbreviation]);
-  // The answer to its opening has no events.
+  // The first answer has no events.
   await cursor.next();
   for (const size of abbreviatedFetches) {
     const batch = await cursor.next(size);
@@ -166,7 +167,7 @@ function isSame(left: RawDocument, right: RawDocument): boolean {
 function tokenOf({ postBatchResumeToken: token }: RawBatch): RawDocument {
   if (token === undefined)
     throw new MalformedAnswer('a batch of the change stream without a resume token');
-  // Also that a time can be read from it.
+  // This also checks that the token holds a time.
   resumeTokenTime(token);
   return token;
 }
@@ -189,7 +190,7 @@ async function openStream(
   const everyDatabaseNamed = databases?.every((database) => database !== undefined) ?? false;
   const match: Document = {
     'ns.db': everyDatabaseNamed ? { $in: databases } : { $nin: [syncDatabase, verifierDatabase] },
-    // Newer servers may tell of the end of each transaction, which would hold up the others.
+    // Newer servers may report the end of each transaction, which would hold up the other events.
     ns: { $exists: true },
   };
   const pipeline = [{ $changeStream: changeStream }, { $match: match }, ...stages];
@@ -201,7 +202,7 @@ async function openStream(
   );
 }
 
-/** The readers of events throw what they lack, without knowing where they come from. */
+/** Readers of events throw errors without knowing which server sent them. */
 function namingServer(error: unknown, { deployment }: ChangeParts): unknown {
   return error instanceof MalformedAnswer ? error.of(hostsOf(deployment.raw)) : error;
 }

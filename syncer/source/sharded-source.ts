@@ -29,15 +29,15 @@ import {
   type SourceZone,
 } from './source-kind.ts';
 
-/** Searches after which a UUID that cannot be read is looked into: by the back-off between them, half a minute at most. */
+/** How many searches for a UUID that cannot be read come before it is examined: with their back-off, half a minute at most. */
 const patientSearches = 8;
 
 const eventFields = new ElementPicker(['ns', 'clusterTime']);
 
-/** What the sync knows of its collections. */
+/** What the sync knows of the source's collections. */
 type KnownCollections = Pick<TrackedCatalog, 'collections' | 'collectionAt'>;
 
-/** What is asked of a source that is a sharded cluster, through its routers. */
+/** The questions to a source that is a sharded cluster, through its routers. */
 export class ShardedSourceKind implements SourceKind {
   readonly showsMigrationEvents = false;
   readonly hasReadableOplog = false;
@@ -49,8 +49,8 @@ export class ShardedSourceKind implements SourceKind {
   #seen: { readonly suspects: Suspects; readonly time: Timestamp } | undefined;
 
   /**
-   * @param catalog - what the sync knows of its collections.
-   * @param known - how far the source is known to be.
+   * @param catalog - what the sync knows of the source's collections.
+   * @param known - the latest known times of the source.
    */
   constructor(
     deployment: Deployment,
@@ -111,8 +111,8 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * A router learns from a read without the UUID where the collection is: with it, the shard that it asks by what it knew before
-   * refuses because of the UUID, for ever (6.0.5).
+   * A read without the UUID teaches a router where the collection is. With the UUID, the shard that the router asks from stale
+   * knowledge refuses because of the UUID, for ever (6.0.5).
    */
   async prepareReading(found: CollectionInfo, searches: number): Promise<void> {
     const { db, coll } = found.namespace;
@@ -121,12 +121,12 @@ export class ShardedSourceKind implements SourceKind {
     if (searches >= patientSearches) await this.#requireAgreement(found);
   }
 
-  /** Read at one time, as a document that is on its way to another shard would be seen twice. */
+  /** Reads at one time: otherwise a document that is moving to another shard would be seen twice. */
   async checkDuplicateIds(
     collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
     ids: readonly RawElement[],
   ): Promise<void> {
-    // A shard has each of its own once.
+    // Within one shard each `_id` is unique.
     if (ids.length === 0 || collection.shardKey === null) return;
     const after = latestKnownTime(this.#known);
     const now = await findCollection(this.#deployment, collection.uuid, this.#signal, after);
@@ -155,30 +155,30 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * Where another collection stands under the name of one that is not known, which no event has dropped, that one was resharded:
-   * it has another UUID since then, and no event tells of it (6.0.5). Not so where that one has replaced the collection by a
-   * rename: what a shard writes until it renames as well, its rename drops.
+   * If another collection has the name of an unknown one that no event dropped, that one was resharded: resharding gives it a
+   * new UUID, and no event reports it (6.0.5). Not so if the other has replaced the collection by a rename: the rename drops
+   * what a shard writes until it renames as well.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void {
     const { ns, clusterTime } = eventFields.pick(event);
     if (ns === undefined || clusterTime === undefined) return;
     const namespace = eventNamespace(ns);
     const tracked = this.#catalog.collectionAt(namespace);
-    // Before the catalog was read another collection may have had the name.
+    // Before the catalog was read, another collection may have had the name.
     if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
     if (isAtMost(eventTime(clusterTime), tracked.namedBy)) return;
     throw reshardedError(namespace);
   }
 
   /**
-   * Finds collections that were resharded and not written to since, of which no event tells (6.0.5), before somebody commits. At a
-   * drop, at a rename, and when a collection is made again under its name, the source shows the same for a while: what was seen
-   * counts when all changes until then are applied, the collection is still there, and the same is seen once more.
+   * Finds collections that were resharded and not written to since, before a commit: no event reports them (6.0.5). After a
+   * drop, a rename, or when a collection is created again under its name, the source looks the same for a while. So a suspicion
+   * counts only once all changes until then are applied, the collection is still there, and the same is seen again.
    */
   async checkResharding(): Promise<void> {
     const { appliedTime } = this.#known;
     const seen = this.#seen;
-    // Thrown away, it would never be seen twice on a source that is always a little ahead.
+    // If it was discarded, it would never be seen twice on a source that is always a little ahead.
     if (seen && !(appliedTime && isAtMost(seen.time, appliedTime))) return;
     const collections = this.#catalog.collections();
     const suspects = suspectsOf(collections, await this.readShardKeys());
@@ -193,12 +193,12 @@ export class ShardedSourceKind implements SourceKind {
         : { suspects, time: await majorityTime(this.#deployment, this.#signal) };
   }
 
-  /** The event of a shard that had no part of the occupant does not say that it was dropped. */
+  /** If a shard has no part of the occupant, its event does not say that the occupant was dropped. */
   isGoneBefore(time: Timestamp, uuid: UUID, occupant: TrackedCollection): boolean {
     return !occupant.uuid.equals(uuid) && !isAtMost(time, occupant.namedBy);
   }
 
-  /** Its collections are made again on another shard, and their documents do not show. */
+  /** Its collections are created again on another shard, and their documents do not show. */
   createdTwice(namespace: Namespace): SyncError {
     return new SyncError(
       'ChangeNotSupported',
@@ -207,8 +207,8 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * A collection that is sharded while it is converted to capped, or converted on its primary shard alone, is one collection
-   * there, and another by the config servers (6.0.5): no shard gives both.
+   * A collection that was sharded while being converted to capped, or converted on its primary shard alone, is one collection
+   * there and another one to the config servers (6.0.5): no shard returns both.
    */
   async #requireAgreement({ namespace, uuid }: CollectionInfo): Promise<void> {
     const ns = namespaceText(namespace);
@@ -223,11 +223,11 @@ export class ShardedSourceKind implements SourceKind {
   }
 }
 
-/** Collections that have lost their names to others: both UUIDs, as 32 hexadecimal digits. */
+/** Collections that have lost their names to others: UUID to UUID, each as 32 hexadecimal digits. */
 export type Suspects = ReadonlyMap<string, string>;
 
 /**
- * The collections with a shard key that the source does not know by their UUIDs, while it knows others by their names.
+ * The collections with a shard key whose UUIDs the source does not know, while it has others under their names.
  * @param sharded - what the source has, by UUID.
  */
 export function suspectsOf(
@@ -244,7 +244,7 @@ export function suspectsOf(
   return suspects;
 }
 
-/** The error for a collection that has been resharded since the sync began. */
+/** The error for a collection that was resharded after the sync began. */
 export function reshardedError(namespace: Namespace): SyncError {
   return new SyncError(
     'ChangeNotSupported',

@@ -23,17 +23,17 @@ import type { TrackedCollection, TrackedView } from '../store/records.ts';
 import type { CatalogEvent } from './change-event.ts';
 import { type KnownTimes, latestKnownTime, sizeReaderOf, type SourceKind } from './source-kind.ts';
 
-/** Collections that are read together, and how many of their commands are under way. */
+/** How many collections are read together, and how many of their commands run at a time. */
 const readTogether = 32;
 const readSideBySide = 16;
 
-/** Cluster times before and after collections were listed. */
+/** Cluster times before and after a listing of collections. */
 interface ReadTimes {
   readonly at: Timestamp;
   readonly by: Timestamp;
 }
 
-/** What is selected of a database of the source. */
+/** The selected part of a database of the source. */
 export interface Listing {
   readonly db: string;
   readonly infos: readonly CollectionInfo[];
@@ -41,17 +41,17 @@ export interface Listing {
   readonly read: ReadTimes;
 }
 
-/** What reading the catalog of the source needs. */
+/** What reading the source's catalog needs. */
 interface CatalogParts {
   readonly deployment: Deployment;
   readonly kind: SourceKind;
   readonly filter: NamespaceFilter;
-  /** How far the source is known to be. */
+  /** The latest known times of the source. */
   readonly known: KnownTimes;
   readonly signal: AbortSignal;
 }
 
-/** The catalog of the source: nothing that is read of it is older than what is known of the source. */
+/** The catalog of the source: no read returns anything older than what is known of the source. */
 export class SourceCatalog {
   readonly #parts: CatalogParts;
 
@@ -59,7 +59,7 @@ export class SourceCatalog {
     this.#parts = parts;
   }
 
-  /** Runs reads of the catalog that belong together: see {@link underOnePrimary}. */
+  /** Runs catalog reads that belong together: see {@link underOnePrimary}. */
   async atOnce<T>(run: () => Promise<T>): Promise<T> {
     const { deployment, signal } = this.#parts;
     return await underOnePrimary(deployment, signal, run);
@@ -68,7 +68,7 @@ export class SourceCatalog {
   /**
    * Lists the selected collections and views.
    * @param startTime - nothing is older than that: change events begin there.
-   * @throws SyncError TimeSeriesNotSupported, NameNotSupported where such a one was created since preflight.
+   * @throws SyncError TimeSeriesNotSupported, NameNotSupported if one of these was created since preflight.
    */
   async list(startTime: Timestamp): Promise<Listing[]> {
     const { deployment, signal } = this.#parts;
@@ -78,15 +78,15 @@ export class SourceCatalog {
     return listings;
   }
 
-  /** Collections of a listing as the sync tracks them, some at a time. */
+  /** The collections of a listing as the sync tracks them, a few at a time. */
   async *trackListed({ db, infos, read }: Listing): AsyncGenerator<TrackedCollection[]> {
     for (const group of inGroupsOf(infos, readTogether)) yield await this.#track(db, group, read);
   }
 
-  /** A collection as the sync tracks it now, for an event that has brought it into the filter; undefined where it is gone. */
+  /** A collection as the sync tracks it now, for an event that has brought it into the filter; undefined if it is gone. */
   async trackNow(uuid: UUID, eventTime: Timestamp): Promise<TrackedCollection | undefined> {
     const { deployment, signal } = this.#parts;
-    // A primary that has just been elected may not know yet that a majority has the event.
+    // A newly elected primary may not know yet that a majority has the event.
     const time = later(await majorityTime(deployment, signal), eventTime);
     return await this.atOnce(async () => {
       const info = await findCollection(deployment, uuid, signal, time);
@@ -97,10 +97,11 @@ export class SourceCatalog {
   }
 
   /**
-   * The collection of a UUID, whatever its name is by now; undefined when there is none. It can be read by its UUID then.
+   * Finds a collection by its UUID, whatever its name is now, and makes sure that it can be read by its UUID; undefined if
+   * there is none.
    * @param searches - how often it was found before, and could not be read.
-   * @param after - a cluster time that it is looked for after, besides what is known.
-   * @throws SyncError ChangeNotSupported where it cannot be read for good.
+   * @param after - a cluster time that the search must not precede, besides what is known.
+   * @throws SyncError ChangeNotSupported if it will never be readable.
    */
   async locate(
     uuid: UUID,
@@ -114,14 +115,14 @@ export class SourceCatalog {
     return found;
   }
 
-  /** What stands at a name by now. */
+  /** What has a name now. */
   async namespaceNow({ db, coll }: Namespace): Promise<NamespaceInfo | undefined> {
     const { deployment, known, signal } = this.#parts;
     const [now] = await listNamed(deployment, db, [coll], signal, latestKnownTime(known));
     return now;
   }
 
-  /** The views of a database, not before a time. */
+  /** The views of a database, as of a time or later. */
   async viewsOf(db: string, after: Timestamp): Promise<ViewInfo[]> {
     const { deployment, signal } = this.#parts;
     const infos = await listNamespaces(deployment, db, signal, { type: 'view' }, after);
@@ -129,9 +130,9 @@ export class SourceCatalog {
   }
 
   /**
-   * Whether an event is to be passed over that gives a name that is not UTF-8, or is about a view of such a name: no view of
-   * it is known, though one may be called like it here.
-   * @throws SyncError NameNotSupported where the name is selected, and what was created so is still there.
+   * Whether to skip an event that gives a name that is not UTF-8, or is about a view with such a name: no view of that name is
+   * known, though one here may have a name that resembles it.
+   * @throws SyncError NameNotSupported if the name is selected, and what was created under it is still there.
    */
   async isOfOddName(event: CatalogEvent): Promise<boolean> {
     const { filter } = this.#parts;
@@ -151,8 +152,8 @@ export class SourceCatalog {
   }
 
   /**
-   * Makes sure that the source has nothing whose name is not UTF-8: no change event tells of a collection that is created
-   * under such a name, nor of its documents (6.0.5).
+   * Makes sure that the source has nothing whose name is not UTF-8: no change event reports a collection created under such a
+   * name, nor its documents (6.0.5).
    * @param time - of the commit: what is read is not older.
    * @throws SyncError NameNotSupported.
    */
@@ -164,7 +165,7 @@ export class SourceCatalog {
           throw oddNameError(namespaceText(namespace));
   }
 
-  /** The indexes of a sharded collection that are not the same on all shards, and where they are: see {@link unevenIndexes}. */
+  /** The indexes of a sharded collection that differ between shards, and where they are: see {@link unevenIndexes}. */
   async unevenIndexesOf(namespace: Namespace): Promise<ReadonlyMap<string, string>> {
     const { deployment, signal } = this.#parts;
     const listed = (await listIndexes(deployment, namespace, signal)) ?? [];
@@ -199,8 +200,8 @@ export class SourceCatalog {
   }
 
   /**
-   * Collections of a database as the sync tracks them: options, indexes, size. Those are left out whose name has been given
-   * to another collection since they were listed: change events tell the rest.
+   * Collections of a database as the sync tracks them: options, indexes, size. It leaves out those whose name was given to
+   * another collection since the listing: change events report the rest.
    */
   async #track(
     db: string,
@@ -213,7 +214,7 @@ export class SourceCatalog {
     await forEachConcurrently(infos, readSideBySide, async (info) => {
       const { namespace, uuid, options } = info;
       const reading = kind.sizeOf(namespace);
-      // An index whose name is not UTF-8 is in both: here it has a name.
+      // An index whose name is not UTF-8 is in both answers; that of listIndexes has its name.
       reading.catch(() => undefined);
       const indexes = await listIndexes(deployment, namespace, signal, read.at);
       const size = await reading;
@@ -257,7 +258,7 @@ export function timeSeriesError(namespace: Namespace): SyncError {
   );
 }
 
-/** Estimates the bytes of all selected collections of a source, by what its servers count. */
+/** Estimates the bytes of all selected collections of a source, from its servers' own counts. */
 export async function estimateTotalBytes({
   source,
   filter,

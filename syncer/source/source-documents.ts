@@ -30,37 +30,37 @@ import {
 } from './source-kind.ts';
 import { partitionsBetween, splitPoints } from './split-points.ts';
 
-/** What reading documents of the source needs. */
+/** What reading the source's documents needs. */
 interface DocumentParts {
   readonly deployment: Deployment;
   readonly kind: SourceKind;
-  /** Where collections are on the source now. */
+  /** Where the collections of the source are now. */
   readonly names: SourceCatalog;
-  /** What the sync knows of its collections. */
+  /** What the sync knows of the source's collections. */
   readonly catalog: TrackedCatalog;
-  /** How far the source is known to be. */
+  /** The latest known times of the source. */
   readonly known: KnownTimes;
   readonly signal: AbortSignal;
 }
 
-/** Documents of one collection, in one order. */
+/** Documents of one collection, in a certain order. */
 export interface DocumentQuery {
   readonly collection: Pick<TrackedCollection, 'uuid' | 'namedAt'>;
-  /** What the collection is called on the source now. */
+  /** The collection's name on the source now. */
   readonly from: Namespace;
-  /** Which of them, and in which order: the `filter`, `min`, `max` and `hint` of a find. */
+  /** Which documents, and in which order: the `filter`, `min`, `max` and `hint` of a find. */
   readonly bounds: Document;
-  /** How many come with one fetch. */
+  /** How many documents one fetch brings. */
   readonly batchSize: number;
 }
 
-/** Sampled ids for each partition, and documents for each chunk: more of them make these more equal. */
+/** Sampled ids for each partition, and documents for each chunk: more of them make the parts more equal. */
 const samplesForEach = 20;
 
-/** Names of the fields of the shard key in a sample: their own may have dots. */
+/** Names of the shard key's fields in a sample: the original names may have dots. */
 const sampledName = (index: number): string => `k${index}`;
 
-/** The documents of the source. What is read is not older than what is known of the source. */
+/** The documents of the source. No read returns anything older than what is known of the source. */
 export class SourceDocuments {
   readonly #parts: DocumentParts;
 
@@ -69,9 +69,9 @@ export class SourceDocuments {
   }
 
   /**
-   * Reads documents of a collection as bytes, not older than where the change events of the collection begin: what was written
-   * between would be in neither. (Where a transaction is prepared, which only shards do, the read waits for its end.)
-   * @throws MongoServerError where it has another name by now, or is gone.
+   * Reads documents of a collection as bytes, not older than where the collection's change events begin: what was written
+   * between would be in neither. (If a transaction is prepared, which only shards do, the read waits for its end.)
+   * @throws MongoServerError if the collection was renamed or is gone.
    */
   async open({ collection, from, bounds, batchSize }: DocumentQuery): Promise<RawCursor> {
     const { deployment, known, signal } = this.#parts;
@@ -87,8 +87,9 @@ export class SourceDocuments {
   }
 
   /**
-   * Documents as they are on the source now, batch by batch; those that are gone are left out, all where the collection is.
-   * @param after - the cluster time of the event that they are read for; null where that has been received already.
+   * Documents as they are on the source now, batch by batch. It leaves out those that are gone: all of them if the collection
+   * is.
+   * @param after - the cluster time of the event that they are read for; null if that was received already.
    */
   async *read(
     collection: UUID,
@@ -110,7 +111,8 @@ export class SourceDocuments {
         });
         return;
       } catch (error) {
-        // It has another name by now, or is gone. That another one is capped a server says before it looks at the UUID.
+        // The collection was renamed or is gone. A server that finds a capped collection in its place says so before it
+        // compares UUIDs.
         if (codeOf(error) !== serverCode.collectionUuidMismatch && !isCappedSnapshot(error))
           throw error;
         namespace = undefined;
@@ -119,7 +121,7 @@ export class SourceDocuments {
     }
   }
 
-  /** The document of an `_id` as it is on the source now; undefined where it is gone, or its collection is. */
+  /** The document of an `_id` as it is on the source now; undefined if it or its collection is gone. */
   async readOne(
     collection: UUID,
     id: RawElement,
@@ -130,9 +132,9 @@ export class SourceDocuments {
   }
 
   /**
-   * Completes an abbreviated event: it gets the document as it is now on the source, not before the event, which has not been
-   * taken for received yet. The later events lead to it again.
-   * Undefined where the document is gone: its delete is still to come. Other events stay as they are.
+   * Completes an abbreviated event with the document as it is on the source now. The read is not older than the event, which
+   * does not count as received yet. The later events bring the document to the same state again.
+   * Undefined if the document is gone: its delete is still to come. Other events stay as they are.
    */
   async completeEvent(event: RawDocument): Promise<RawDocument | undefined> {
     const fields = new Map(elementsOf(event).map((element) => [element.name, element]));
@@ -148,8 +150,8 @@ export class SourceDocuments {
   }
 
   /**
-   * Splits a collection in `count` ranges of `_id` of about the same number of documents, by a sample that the server sorts: its
-   * order goes across types. The first range is open below and the last one above.
+   * Splits a collection into `count` ranges of `_id` with about the same number of documents. The server sorts the sample, as
+   * its order spans types. The first range is open below and the last one above.
    */
   async split(
     collection: Pick<TrackedCollection, 'uuid' | 'namespace'>,
@@ -162,7 +164,9 @@ export class SourceDocuments {
     return partitionsBetween(collection, splitPoints(bounds, count));
   }
 
-  /** Values of a shard key in order, in the types that the source has, which split a collection in `count` chunks of about one size. */
+  /**
+   * Values of a shard key in order, in the source's types, which split a collection into `count` chunks of about the same size.
+   */
   async sampleShardKeys(namespace: Namespace, key: ShardKey, count: number): Promise<Document[]> {
     const fields = key.map(({ field }, index) => [
       sampledName(index),
@@ -170,7 +174,7 @@ export class SourceDocuments {
     ]);
     const stages = [
       { $project: { _id: { ...(Object.fromEntries(fields) as Document) } } },
-      // What the server takes for the same value is no place to split at twice.
+      // Values that the server considers equal cannot be two split points.
       { $group: { _id: '$_id' } },
     ];
     const sampling = { size: count * samplesForEach, stages, collation: { locale: 'simple' } };
@@ -196,7 +200,7 @@ export class SourceDocuments {
   }
 }
 
-/** The bound that a sampled id makes: a copy, as the rest of the fetch is not kept with it. */
+/** The bound that a sampled id makes: a copy, so as not to keep the rest of the fetch in memory. */
 function boundOf(document: RawDocument): Document[] {
   const bound = idBound(Uint8Array.from(document));
   return bound === undefined ? [] : [bound];
@@ -214,13 +218,13 @@ function middleOf(sample: RawDocument, key: ShardKey): Document {
   return middle;
 }
 
-/** Documents and differences above this size are left out of abbreviated events. */
+/** Abbreviated events leave out documents and differences above this size. */
 const maxContentBytes = 1024 * 1024;
 
 /**
- * Leaves large documents and differences out of change events. The largest document and an `_id` of a few KiB make an
- * event that is larger than a document may be (it has the `_id` three times, twice of it in the resume token), and the
- * server sends none of them. By `$bsonSize` and not for all events, as what is left out has to be read one by one.
+ * Leaves large documents and differences out of change events. With an `_id` of a few KiB, the event of a document of the
+ * largest size exceeds the size limit of documents (it has the `_id` three times, twice in the resume token), and the server
+ * does not send it. Uses `$bsonSize` instead of abbreviating all events: what is left out has to be read one by one.
  */
 export const abbreviation: Document = {
   $set: Object.fromEntries(
@@ -233,7 +237,7 @@ export const abbreviation: Document = {
   ),
 };
 
-/** An event that puts a document, with all else that an abbreviated one has: its resume token, its time. */
+/** An event that puts a document, with all else from the abbreviated event: its resume token, its time. */
 export function withDocument(
   event: RawDocument,
   operation: 'insert' | 'replace',
@@ -245,7 +249,7 @@ export function withDocument(
   return writer.string('operationType', operation).document('fullDocument', document).finish();
 }
 
-/** Fields that an abbreviated event lacks, or gets with another value. */
+/** Fields that an abbreviated event lacks, or that get another value. */
 const replacedFields: ReadonlySet<string> = new Set([
   'operationType',
   'fullDocument',

@@ -16,7 +16,7 @@ const byNumber: ShardKey = [{ field: 'number', kind: 1 }];
 const byId: ShardKey = [{ field: '_id', kind: 'hashed' }];
 const collated = { collation: { locale: 'sv' } };
 
-/** No server is asked for what these tests look at. */
+/** These tests ask no server. */
 function kinds(): Readonly<Record<'replica set' | 'sharded cluster', SourceKind>> {
   const { signal } = new AbortController();
   const deployment = {} as Deployment;
@@ -71,7 +71,7 @@ describe('a collection that stands where a rename leads', () => {
   });
 });
 
-/** What a source is: no server is asked for that. */
+/** The kind of a source, without asking a server. */
 function kindOf(isSharded: boolean, monitor: SyncMonitor): Pick<SourceKind, 'readLevelFor'> {
   const { signal } = new AbortController();
   const deployment = {} as Deployment;
@@ -94,8 +94,8 @@ describe('readConcernNow', () => {
     return readConcernNow(monitor, kindOf(isSharded, monitor).readLevelFor(key));
   }
 
-  // A router that had not heard of the change answered with the document as it was before: seed 2 of the random workload
-  // on two shards lost one by it.
+  // A router that had not heard of the change answered with the document as it was before: seed 2 of the random workload on two
+  // shards lost a document that way.
   it('is not before the latest event that was received', () => {
     const afterClusterTime = received;
     assert.deepEqual(readConcern(false, null), { level: 'majority', afterClusterTime });

@@ -13,15 +13,15 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { requestedShardKey, type StartOptions } from '../options/command-bodies.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
 
-/** How far the source is known to be. */
+/** The latest known times of the source. */
 export type KnownTimes = Pick<SyncMonitor, 'receivedTime' | 'appliedTime'>;
 
 /**
- * The latest cluster time of the source that is known here: nothing that is read there may be older, whichever member or
- * router answers. A primary that has just been elected gives what it knows a majority to have, which can be less than its
- * predecessor has told of; a router asks a shard that has not heard of it. What was written between would be neither in what
- * is read nor in a change event after it. Undefined before any time is known.
- * @param times - what this read depends on besides: where change events begin, or those of an event.
+ * The latest cluster time of the source that is known here: no read of the source may be older, whichever member or router
+ * answers. A newly elected primary returns what it knows a majority to have, which can be less than its predecessor reported; a
+ * router may ask a shard that has not heard of it. What was written between would be neither in the read nor in a later change
+ * event. Undefined before any time is known.
+ * @param times - what else this read depends on: where change events begin, or the time of an event.
  */
 export function latestKnownTime(
   { receivedTime, appliedTime }: KnownTimes,
@@ -55,7 +55,7 @@ export interface ShardedSource {
 /** The sharded collections of a source, by their UUIDs as 32 hexadecimal digits. */
 export type ShardKeys = ReadonlyMap<string, ShardedSource>;
 
-/** How large a collection is, as its servers count. */
+/** The size of a collection, by its servers' own counts. */
 export type CollectionSize = Pick<TrackedCollection, 'sizeBytes' | 'documentCount'>;
 
 /** A range of values of a shard key, and the zone that it is in. */
@@ -66,30 +66,29 @@ export interface SourceZone {
 }
 
 /**
- * Where a replica set and a sharded cluster differ as sources. Chosen once, when the source is made: {@link replicaSetSource},
- * or `ShardedSourceKind`.
+ * The differences between a replica set and a sharded cluster as sources. Chosen once, when the source is made: {@link
+ * replicaSetSource}, or `ShardedSourceKind`.
  */
 export interface SourceKind {
-  /** How a document of a collection is found on the destination by what change events tell of it. */
+  /** How to find a document of a collection on the destination by what change events say of it. */
   addressingOf(collection: Pick<TrackedCollection, 'shardKey' | 'options'>): Addressing;
   /**
-   * How documents are read that take the place of changes. Those of a collection that is sharded on the source all at one time,
-   * as a document on its way to another shard would be seen twice, or not at all.
+   * How to read documents that take the place of changes. Those of a collection that is sharded on the source must be read at
+   * one time: otherwise a document on its way to another shard would be seen twice, or not at all.
    */
   readLevelFor(shardKey: ShardKey | null): ReadLevel;
   /**
-   * Whether the change stream tells of what migrations write. On a replica set nothing migrates, but cloneCollectionAsCapped
+   * Whether the change stream reports what migrations write. On a replica set nothing migrates, but cloneCollectionAsCapped
    * inserts as migrations do.
    */
   readonly showsMigrationEvents: boolean;
-  /** Whether the user can look at the oplog: no router shows the oplogs of its shards. */
+  /** Whether the user can read the oplog: no router shows the oplogs of its shards. */
   readonly hasReadableOplog: boolean;
-  /** The sharded collections: all, or those of some UUIDs. A replica set has none. */
+  /** The sharded collections: all of them, or those with the given UUIDs. A replica set has none. */
   readShardKeys(uuids?: readonly UUID[]): Promise<ShardKeys>;
   /**
-   * The shard key that a collection is to have on the destination: its own, or what is asked for. Null for none, also where
-   * none is possible.
-   * @param shardKeys - those of the source that are known.
+   * The shard key for a collection on the destination: its own, or the requested one. Null for none, or if none is possible.
+   * @param shardKeys - the known ones of the source.
    */
   wantedShardKey(
     info: Pick<CollectionInfo, 'uuid' | 'namespace' | 'options'>,
@@ -97,17 +96,17 @@ export interface SourceKind {
   ): Promise<ShardKey | null>;
   /** The zone ranges of a collection. */
   zonesOf(namespace: Namespace): Promise<SourceZone[]>;
-  /** How large a collection is. Undefined where none stands at the name by now. */
+  /** The size of a collection. Undefined if the name has none now. */
   sizeOf(namespace: Namespace): Promise<CollectionSize | undefined>;
   /**
    * Makes sure that a collection can be read by its UUID where it was found.
    * @param searches - how often it was found before, and could not be read.
-   * @throws SyncError ChangeNotSupported where it is another collection by the config servers, and stays so.
+   * @throws SyncError ChangeNotSupported if it is another collection to the config servers, and stays so.
    */
   prepareReading(found: CollectionInfo, searches: number): Promise<void>;
   /**
-   * Makes sure that no two documents of a collection have one of these ids: a sharded cluster does not prevent that, and where
-   * both would come on one shard of the destination, there is no room for the second.
+   * Makes sure that no two documents of a collection share one of these ids: a sharded cluster does not prevent that, and if
+   * both came to one shard of the destination, there would be no room for the second.
    * @throws SyncError DuplicateIds.
    */
   checkDuplicateIds(
@@ -115,24 +114,24 @@ export interface SourceKind {
     ids: readonly RawElement[],
   ): Promise<void>;
   /**
-   * Looks at a change of a collection whose UUID, as 32 hexadecimal digits, is not known.
-   * @throws SyncError ChangeNotSupported where it was resharded.
+   * Checks a change of a collection whose UUID, as 32 hexadecimal digits, is unknown.
+   * @throws SyncError ChangeNotSupported if it was resharded.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void;
-  /** Looks whether a collection has been resharded. To be called every few seconds. @throws SyncError ChangeNotSupported. */
+  /** Checks whether a collection was resharded. To be called every few seconds. @throws SyncError ChangeNotSupported. */
   checkResharding(): Promise<void>;
-  /** Whether every shard that has a part of a collection tells of its rename: all but the first repeat it. */
+  /** Whether every shard that has a part of a collection reports its rename: all but the first repeat it. */
   readonly repeatsRenames: boolean;
   /**
-   * Whether a rename to where another collection stands is the only word of that one's end: of a drop that the shards tell of
-   * one after the other.
+   * Whether a rename onto the name of another collection is the only report of that collection's end, for a drop that the
+   * shards report one after the other.
    */
   isGoneBefore(time: Timestamp, uuid: UUID, occupant: TrackedCollection): boolean;
-  /** The error for a collection that is created where one stands; undefined where the source cannot do that. */
+  /** The error for a collection that is created where one exists; undefined if the source cannot do that. */
   createdTwice(namespace: Namespace): SyncError | undefined;
 }
 
-/** A source that is a replica set: its collections have no shard keys but those that are asked for. */
+/** A source that is a replica set: its collections have only the shard keys that are requested. */
 export function replicaSetSource(
   deployment: Deployment,
   { sharding }: Pick<StartOptions, 'sharding'>,
@@ -170,7 +169,7 @@ export function replicaSetSource(
   };
 }
 
-/** Reads how large a collection is, in the way that the deployment has for it. */
+/** Returns the way to read a collection's size that suits the deployment. */
 export function sizeReaderOf(
   deployment: Deployment,
   signal: AbortSignal,
@@ -179,7 +178,7 @@ export function sizeReaderOf(
   return async (namespace) => await read(deployment, namespace, signal);
 }
 
-/** The cheaper way by far, as it leaves the indexes alone. */
+/** By far the cheaper way, as it does not read the indexes. */
 async function dataSizeOf(
   { decoded }: Deployment,
   namespace: Namespace,
@@ -193,8 +192,8 @@ async function dataSizeOf(
 }
 
 /**
- * The way of routers: they give the data size of a sharded collection only between two shard keys ("keyPattern must equal shard
- * key", mongos 3.0 to 8.0).
+ * The way for routers: they return the data size of a sharded collection only between two shard keys ("keyPattern must equal
+ * shard key", mongos 3.0 to 8.0).
  */
 export async function collectionStatsOf(
   { decoded }: Deployment,

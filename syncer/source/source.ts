@@ -20,33 +20,33 @@ import { SourceCatalog } from './source-catalog.ts';
 import { SourceDocuments } from './source-documents.ts';
 import { replicaSetSource, type SourceKind } from './source-kind.ts';
 
-/** What the source of a sync is made of. */
+/** The parts of a sync's source. */
 export interface SourceParts {
   readonly deployment: Deployment;
   readonly options: StartOptions;
   /** What is selected. */
   readonly filter: NamespaceFilter;
-  /** What the sync knows of the collections of the source. */
+  /** What the sync knows of the source's collections. */
   readonly catalog: TrackedCatalog;
-  /** Has how far the source is known to be, and is told what is read. */
+  /** Holds the latest known times of the source, and counts what is read. */
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** Keeps a warning for the people who look at progress. */
+  /** Adds a warning to the progress. */
   readonly warn: (warning: string) => Promise<void>;
-  /** Aborted when the work is to stop. */
+  /** Aborts when the work is to stop. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The source of a sync: every question to it. Made once for the work on a sync in one direction.
+ * The source of a sync: all reads of it go through here. Made once for the work on a sync in one direction.
  *
- * What is read is acknowledged by a majority, and not older than anything that is known of the source, whichever member or router
- * answers. A question fails where the source cannot answer it now; {@link ask} asks again.
+ * Every read is acknowledged by a majority, and not older than anything known of the source, whichever member or router
+ * answers. A method fails if the source cannot answer now; {@link ask} retries.
  */
 export class Source {
   readonly catalog: SourceCatalog;
   readonly documents: SourceDocuments;
-  /** What differs between a replica set and a sharded cluster. */
+  /** The differences between a replica set and a sharded cluster. */
   readonly kind: SourceKind;
   readonly #parts: SourceParts;
 
@@ -72,9 +72,9 @@ export class Source {
   }
 
   /**
-   * Asks until there is an answer, or the source fails by what does not pass.
-   * @param work - what for: for the log, the warnings and the metrics.
-   * @param isPassing - which errors are followed by another attempt, however many there were.
+   * Retries until there is an answer, or an error that is not temporary.
+   * @param work - its purpose, for the log, the warnings and the metrics.
+   * @param isPassing - which errors to retry after, however many there were.
    */
   async ask<T>(
     work: string,
@@ -84,13 +84,13 @@ export class Source {
     return await retrying(this.#parts, work, run, isPassing);
   }
 
-  /** Reads change events, for ever: see {@link readChanges}. */
+  /** Reads change events, endlessly: see {@link readChanges}. */
   changes(start: StreamStart, settings: ReadSettings): AsyncGenerator<ChangeBatch, never> {
     const { kind, documents } = this;
     return readChanges({ ...this.#parts, kind, documents }, start, settings);
   }
 
-  /** A cluster time that a majority has: all that is acknowledged is not later. */
+  /** A cluster time that a majority has: everything acknowledged so far is at or before it. */
   async majorityTime(): Promise<Timestamp> {
     return await majorityTime(this.#parts.deployment, this.#parts.signal);
   }
@@ -101,16 +101,16 @@ export class Source {
   }
 
   /**
-   * Writes a no-op, and gives its cluster time when a majority has it: whatever was acknowledged before is not later.
-   * @param purpose - what it says in the oplog.
+   * Writes a no-op, and returns its cluster time once a majority has it: everything acknowledged before is at or before it.
+   * @param purpose - the text for the oplog.
    */
   async writeNoop(purpose: string): Promise<Timestamp> {
     return await writeNoop(this.#parts.deployment, purpose, this.#parts.signal);
   }
 
   /**
-   * Makes sure that nobody has written past the change streams: see {@link requireNoAppliedOps}. Not to be asked of a source
-   * whose oplog cannot be read.
+   * Makes sure that nobody has written past the change streams: see {@link requireNoAppliedOps}. Not for a source whose oplog
+   * cannot be read.
    */
   async requireNoAppliedOps(startTime: Timestamp, to: Timestamp): Promise<void> {
     const { deployment: source, ...parts } = this.#parts;

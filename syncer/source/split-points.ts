@@ -7,21 +7,21 @@ const maxPartitions = 512;
 const partitionsPerInstance = 4;
 
 /**
- * True where a collection may be read in ranges of `_id`: a capped one has to keep its order. A clustered one takes bounds
- * of its `_id` as an index does, and under a collation the server compares bounds by that (6.0.5).
+ * True if a collection may be read in ranges of `_id`: a capped one has to keep its order. A clustered one takes bounds of its
+ * `_id` as an index does, and under a collation the server compares bounds by the collation (6.0.5).
  */
 export function canPartition({ options }: Pick<TrackedCollection, 'options'>): boolean {
   return !isTrue(options['capped']);
 }
 
-/** What the number of partitions goes by, besides the size. */
+/** What the number of partitions depends on, besides the size. */
 export interface PartitionSettings {
   readonly partitionMebibytes: number;
   /** How many instances copy them. */
   readonly instances: number;
 }
 
-/** Into how many partitions a collection is split: enough for all instances to have some where there are many. */
+/** How many partitions to split a collection into: enough for all instances to have some, if there are many. */
 export function partitionCount(
   sizeBytes: number,
   { partitionMebibytes, instances }: PartitionSettings,
@@ -30,7 +30,7 @@ export function partitionCount(
   return Math.min(most, Math.max(1, Math.ceil(sizeBytes / (partitionMebibytes * 1024 * 1024))));
 }
 
-/** Every n-th of the sorted samples, so that `count` ranges come of them; equal neighbours are taken once. */
+/** Every n-th of the sorted samples, to make `count` ranges. Equal neighbours count once. */
 export function splitPoints<T>(sorted: readonly T[], count: number): T[] {
   const points: T[] = [];
   let last = -1;
@@ -43,7 +43,7 @@ export function splitPoints<T>(sorted: readonly T[], count: number): T[] {
   return points;
 }
 
-/** The partitions that some points split a collection in. */
+/** The partitions that these points split a collection into. */
 export function partitionsBetween(
   { uuid }: Pick<TrackedCollection, 'uuid'>,
   points: readonly Document[],

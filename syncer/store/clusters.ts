@@ -8,23 +8,23 @@ import { RecordStore } from './record-store.ts';
 import type { SyncRecord } from './records.ts';
 import { SyncStore } from './store.ts';
 
-/** The two clusters of a syncer by the names of their options; which of them is the source, the sync says. */
+/** The two clusters of a syncer by the names of their options; the sync says which of them is the source. */
 export type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
 export type Topologies = Readonly<Record<ClusterName, Topology>>;
 
-/** Who asks the servers, and whether by files of this machine. */
+/** Which instance asks the servers, and whether it uses files of this machine. */
 export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
   return { appName: `clustersync syncer ${id}`, refusesFiles: connectionFiles === 'refuse' };
 }
 
-/** Makes the clients of both clusters. Nothing is connected before the first command. */
+/** Creates the clients of both clusters. Nothing connects before the first command. */
 export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
     createClusterClient({ uri: options[option], option, ...askerOf(options) });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }
 
-/** The two clusters that an instance syncs between, connected and known, and the state that each of them may hold. */
+/** The two clusters that an instance syncs between, connected and identified, and the state that each of them may hold. */
 export class ClusterPair {
   readonly clients: Clusters;
   readonly topologies: Topologies;
@@ -40,7 +40,7 @@ export class ClusterPair {
     this.signal = signal;
   }
 
-  /** A cluster with what it was seen to be. */
+  /** A cluster with its detected properties. */
   deployment(name: ClusterName): Deployment {
     return deploymentOf(this.clients[name], this.topologies[name]);
   }
@@ -50,19 +50,19 @@ export class ClusterPair {
     return new RecordStore(this.clients[name], this.instanceId, this.signal);
   }
 
-  /** The state on a cluster: another store at each call, with an ownership of its own. */
+  /** The state on a cluster: each call returns another store, with its own ownership. */
   storeOn(name: ClusterName, signal = this.signal): SyncStore {
     return new SyncStore(this.clients[name], this.instanceId, signal);
   }
 
-  /** The filter of a sync: its source says what the patterns match. */
+  /** The filter of a sync: what the patterns match depends on its source. */
   filterOf(options: StartOptions): NamespaceFilter {
     return new NamespaceFilter(options, serverMatcher(this.clients[options.source], this.signal));
   }
 
   /**
-   * The record of a sync between the two, as it is stored: of two records the one with more reversals.
-   * @param on - the clusters that it may be on.
+   * The stored record of a sync between the two: of two records the one with more reversals.
+   * @param on - the clusters that may hold it.
    */
   async findRecord(
     on: readonly ClusterName[] = ['cluster1', 'cluster0'],

@@ -2,7 +2,7 @@ import { Binary, type Document, type UUID } from 'mongodb';
 import { encodeSpec } from '../../mongo/specification.ts';
 import type { Phase, SyncRecord, TrackedCollection } from './records.ts';
 
-/** The collections of the state: the record of the sync is in the first. */
+/** The collections of the state: the first one holds the record of the sync. */
 export const collectionNames = [
   'sync',
   'instances',
@@ -17,7 +17,7 @@ export interface Stored<T> extends Document {
   _id: T;
 }
 
-/** Specifications are kept as bytes: they contain names with dots and dollars, which the server treats as its own. */
+/** Specifications are kept as bytes: they contain names with dots and dollars, which the server would interpret. */
 export function stored(spec: Document): Binary {
   return new Binary(encodeSpec(spec));
 }
@@ -25,7 +25,7 @@ export function stored(spec: Document): Binary {
 /** A phase as it is stored: `preparing` keeps its former name there, which earlier versions read and write. */
 export type StoredPhase = Exclude<Phase, 'preparing'> | 'loosening';
 
-/** Fields of the record of a sync as they are stored, or looked for. */
+/** Fields of the record of a sync, as they are stored or searched for. */
 export function storedSync({
   phase,
   ...rest

@@ -3,19 +3,19 @@ import type { WriteCommand, WriteRight } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 
 /**
- * How long a process relies on the store's word that the instance is its own. One that takes the instance over waits for
- * longer before it writes (maxHeldMs), unless the connections of this one have ended.
+ * How long a process relies on the store's confirmation that the instance is its own. A process that takes over the instance
+ * waits longer before it writes (maxHeldMs), unless the connections of this one have ended.
  */
 const reliableMs = 20_000;
 
-/** What is written there only where it is as expected, the ownership itself among it. */
+/** Collections where writes are conditional on the expected content, the ownership included. */
 const conditional: readonly unknown[] = ['sync', 'instances'];
 
 /**
- * The right of a process to work as its instance. It relies on it for a time after the store has confirmed it, by two clocks,
- * and on connections alone that were there then: the process that takes the instance over waits no longer where there are none.
- * So a process that was frozen, or cut off, does not send what it had in hand over what another one has written in its place
- * since.
+ * The right of a process to work as its instance. The process relies on it for a time after the store has confirmed it, by two
+ * clocks, and only on connections that existed then: the process that takes over the instance does not wait longer if there are
+ * none. So a process that was frozen, or cut off, does not send its pending writes over what another one has written in its
+ * place since.
  */
 export class InstanceOwnership implements WriteRight {
   readonly #ask: () => Promise<void>;
@@ -29,7 +29,7 @@ export class InstanceOwnership implements WriteRight {
     this.#now = now;
   }
 
-  /** Runs what rejects where the instance is another's. */
+  /** Runs a question that fails if the instance belongs to another process. */
   async confirmedBy<T>(ask: () => Promise<T>): Promise<T> {
     const at = this.#now();
     const answer = await ask();
@@ -37,13 +37,13 @@ export class InstanceOwnership implements WriteRight {
     return answer;
   }
 
-  /** True for what is written of data and of what is known of it, by whatever else but the end of a sync. */
+  /** True for writes of data and of the state, except those that end a sync. */
   readonly isNeededFor = ({ db, name, target }: WriteCommand): boolean =>
     db !== syncDatabase || (name !== 'drop' && !conditional.includes(target));
 
-  /** @throws SyncError SupersededByOtherInstance; ClusterUnreachable where the store does not answer in time. */
+  /** @throws SyncError SupersededByOtherInstance; ClusterUnreachable if the store does not answer in time. */
   readonly confirm = async (connectedAtMs: number): Promise<void> => {
-    // What is being asked may have been asked for before.
+    // A question that is already under way may have been asked too early.
     for (let asked = 0; asked < 2 && !this.#isConfirmed(connectedAtMs); asked++) {
       this.#asking ??= this.#ask().finally(() => {
         this.#asking = undefined;
@@ -53,7 +53,10 @@ export class InstanceOwnership implements WriteRight {
     this.require(connectedAtMs);
   };
 
-  /** @throws SyncError ClusterUnreachable where the store has not confirmed it for too long: it passes, or the instance is another's. */
+  /**
+   * @throws SyncError ClusterUnreachable if the store has not confirmed it for too long: this is temporary, or the instance is
+   * another's.
+   */
   readonly require = (connectedAtMs = 0): void => {
     if (this.#isConfirmed(connectedAtMs)) return;
     throw new SyncError(
@@ -69,19 +72,19 @@ export class InstanceOwnership implements WriteRight {
   }
 }
 
-/** A moment, in milliseconds by two clocks: one that runs while the process is stopped, one while the machine is. */
+/** A moment, in milliseconds by two clocks: one that runs while the process is stopped, and one while the machine is. */
 export type Moment = readonly number[];
 
 export function momentNow(): Moment {
   return [performance.now(), Date.now()];
 }
 
-/** The one of its times that performance.now has given. */
+/** The time of the moment that performance.now returned. */
 export function monotonicMs([monotonic = 0]: Moment): number {
   return monotonic;
 }
 
-/** Milliseconds from one moment to another, by the clock on which they are more. */
+/** Milliseconds from one moment to another, by the clock that counts more. */
 export function millisecondsBetween(earlier: Moment, later: Moment): number {
   return Math.max(...later.map((now, clock) => now - (earlier[clock] ?? 0)));
 }

@@ -147,7 +147,7 @@ describe('what a reset waits for', () => {
     [instances, [], 'a and b and c have not ended the work'],
     [instances, ['a', 'c'], 'b has not ended the work'],
     [instances, instances, undefined],
-    // What an instance of another name has done counts for nobody.
+    // What an instance of another name has done does not count.
     [['a', 'b', 'x'], ['a', 'b', 'x'], 'c has not received reset'],
     [instances, ['a', 'b', 'x'], 'c has not ended the work'],
   ];

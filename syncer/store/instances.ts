@@ -4,16 +4,16 @@ import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncState } from './transitions.ts';
 import type { InstanceRecord, SyncRecord } from './records.ts';
 
-/** An instance that has not said that it lives for so long is named as silent. */
+/** An instance without a heartbeat for this long is reported as silent. */
 const silentMs = 30_000;
 
-/** All instances of a sync, as they are stored. */
+/** All instances of a sync, as stored. */
 export interface Assembly {
   readonly sync: SyncRecord;
   readonly instances: ReadonlyMap<string, InstanceRecord>;
 }
 
-/** The state that an instance shows: a command counts for it from when it has been given that. */
+/** The state that an instance shows: a command counts for it once it has been given it. */
 export function stateOf(
   { instances, received, commandCount, formerState, state, paused }: SyncRecord,
   id: string,
@@ -23,7 +23,7 @@ export function stateOf(
   return own === 'RUNNING' && paused.includes(id) ? 'PAUSED' : own;
 }
 
-/** @throws SyncError NotAnInstance for a process that works under none of the names that the sync has instances of. */
+/** @throws SyncError NotAnInstance for a process whose name is none of the sync's instances. */
 export function requireMember({ instances }: SyncRecord, id: string): void {
   if (instances.includes(id)) return;
   throw new SyncError(
@@ -32,15 +32,15 @@ export function requireMember({ instances }: SyncRecord, id: string): void {
   );
 }
 
-/** A sync, as far as it tells which one it is. */
+/** The part of a sync's record that identifies it. */
 type Identified = Pick<SyncRecord, 'options' | 'reversals'>;
 
-/** Which sync it is: the digest of the options that it was started with. A reversal does not change it. */
+/** The identity of a sync: the digest of the options that it was started with. A reversal does not change it. */
 export function digestOf(record: Identified): string {
   return optionsDigest(givenOptions(record));
 }
 
-/** @throws SyncError of this name where a sync was started with other options: it says what differs. */
+/** @throws SyncError of this name if a sync was started with other options: it says what differs. */
 export function requireSameOptions(
   options: StartOptions,
   record: Identified,
@@ -69,14 +69,14 @@ export function instancesWithoutCommand({
   return instances.filter((_, index) => received[index] !== commandCount);
 }
 
-/** What the last command waits for; undefined when all instances have been given it. */
+/** What the last command waits for; undefined once all instances have been given it. */
 export function commandWaitsFor({ sync }: Assembly): string | undefined {
   const missing = instancesWithoutCommand(sync);
   if (missing.length === 0) return undefined;
   return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not received ${sync.command}`;
 }
 
-/** Why nothing else is done with a sync that is being reset; undefined where it is not. */
+/** Why a sync that is being reset accepts nothing else; undefined if it is not. */
 export function resetError({
   reset,
   instances,
@@ -89,7 +89,7 @@ export function resetError({
   );
 }
 
-/** What a reset waits for before anything is done; undefined when the work of every instance has ended. */
+/** What a reset waits for before it does anything; undefined once the work of every instance has ended. */
 export function resetWaitsFor(
   instances: readonly string[],
   { received, ended }: NonNullable<SyncRecord['reset']>,
@@ -104,9 +104,9 @@ export function resetWaitsFor(
 }
 
 /**
- * What the work of all instances waits for; undefined when each is as far as asked.
+ * What the work of all instances waits for; undefined once all are as far as required.
  * @param what - what they have not done.
- * @param nowMs - by the clock that they tell the time of their last heartbeat by.
+ * @param nowMs - by the clock of their heartbeats.
  */
 export function workWaitsFor(
   { sync, instances }: Assembly,

@@ -21,16 +21,16 @@ export class LeaseStore {
     this.#signal = signal;
   }
 
-  /** Who coordinates, also when that was a while ago; null where nobody has yet. */
+  /** The coordinator, even if its lease ended a while ago; null if there was none yet. */
   async read(): Promise<string | null> {
     const found = await this.#collection.findOne({ _id: 'coordinator' }, { signal: this.#signal });
     return found && (storedDocument(this.#collection, found).orNull('holder')?.text() ?? null);
   }
 
   /**
-   * Makes this process the coordinator for some time, by the server's clock: where it is, or nobody is any more.
-   * @param mayBeFirst - false where it does not become the first one there is.
-   * @returns false where another one is.
+   * Makes this process the coordinator for some time, by the server's clock, if it is already, or nobody is any more.
+   * @param mayBeFirst - false if it must not become the very first one.
+   * @returns false if another process is.
    */
   async take(leaseMs: number, mayBeFirst: boolean): Promise<boolean> {
     const nobody = { holder: null, incarnation: null, until: new Date(0) };
@@ -48,7 +48,7 @@ export class LeaseStore {
     return await this.#set(leaseMs, { $or: isFree });
   }
 
-  /** Remains the coordinator. @returns false where another process is by now. */
+  /** Remains the coordinator. @returns false if another process is by now. */
   async renew(leaseMs: number): Promise<boolean> {
     return await this.#set(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
   }

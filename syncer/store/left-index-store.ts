@@ -4,8 +4,8 @@ import { readWhole } from '../../mongo/whole-reading.ts';
 import type { Stored } from './encoding.ts';
 
 /**
- * An index of the source that the destination does not have for now: it could not stand there, and is left to the commit unless
- * it can be built before. One document for each, in the collection `leftIndexes`.
+ * An index of the source that the destination does not have for now: it could not be built there, and is left to the commit
+ * unless it can be built before. One document for each, in the collection `leftIndexes`.
  */
 export interface LeftIndexRecord {
   /** UUID on the source. */
@@ -13,13 +13,13 @@ export interface LeftIndexRecord {
   readonly name: string;
   /** The name of the error with which the destination has refused it, or a document because of it. */
   readonly reason: string;
-  /** How long building it is expected to take; null where that is not known. */
+  /** How long building it is expected to take; null if unknown. */
   readonly expectedSeconds: number | null;
-  /** Another one each time that it is left: who builds it must not take it for built where it was left once more meanwhile. */
+  /** Different each time that it is left: a builder must not remove the record if the index was left again meanwhile. */
   readonly mark: string;
 }
 
-/** What is stored of the indexes that are left to the commit. Any instance leaves one; the coordinator builds them. */
+/** The stored records of indexes that are left to the commit. Any instance leaves one; the coordinator builds them. */
 export class LeftIndexStore {
   readonly #records: Collection<Stored<{ collection: UUID; name: string }>>;
   readonly #signal: AbortSignal;
@@ -49,7 +49,7 @@ export class LeftIndexStore {
     });
   }
 
-  /** Records that an index is left. What is known of its time stays known. */
+  /** Records that an index is left. Keeps what is known of its time. */
   async leave({ collection, name, reason, expectedSeconds, mark }: LeftIndexRecord): Promise<void> {
     await this.#records.updateOne(
       { _id: { collection, name } },
@@ -65,7 +65,9 @@ export class LeftIndexStore {
     await this.#records.updateOne({ _id: { collection, name } }, { $set: { expectedSeconds } });
   }
 
-  /** Forgets an index. @returns false where it has been left once more since it was read, and so is kept. */
+  /**
+   * Removes the record of an index. @returns false if the index was left again since the record was read, so that it is kept.
+   */
   async remove({ collection, name, mark }: LeftIndexRecord): Promise<boolean> {
     const isOther = { _id: { collection, name }, mark: { $ne: mark } };
     await this.#records.deleteOne({ _id: { collection, name }, mark });

@@ -9,14 +9,14 @@ const running: SyncRecord = {
   phase: 'changes',
 };
 
-/** A store in memory, that answers when it is told to. */
+/** A store in memory that answers when it is told to. */
 class Memory {
   record: SyncRecord = running;
-  /** What answers come after. */
+  /** What precedes each answer. */
   before: (call: string) => Promise<void> = async () => {
     await Promise.resolve();
   };
-  /** What they are lost by, when it is done. */
+  /** Called when a call is done; may throw, to lose the answer. */
   after: (call: string) => void = () => undefined;
 
   get store(): RecordPlace {
@@ -62,7 +62,7 @@ function liveOn(memory: Memory): LiveSync {
   return new LiveSync('syncer', memory.record, () => memory.store);
 }
 
-/** Holds the next reading of the record, until what it returns is called. */
+/** Holds back the next read of the record until the returned function is called. */
 function holdNextRead(memory: Memory): () => void {
   const held = Promise.withResolvers<undefined>();
   let isHeld = false;

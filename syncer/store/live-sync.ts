@@ -19,10 +19,10 @@ export interface SentCommand {
   readonly sentMs: number;
 }
 
-/** Attempts to give a command beside another instance that is given it, too. */
+/** Attempts to give a command while another instance is given it, too. */
 const maxAttempts = 5;
 
-/** A process works on the sync that it has begun or found, and on no other that takes its place in the store. */
+/** A process works on the sync that it has started or found, and on no other that takes its place in the store. */
 function isSameSync(one: SyncRecord, other: SyncRecord): boolean {
   return one.startedAt.getTime() === other.startedAt.getTime();
 }
@@ -34,25 +34,25 @@ function anotherSync(): SyncError {
   );
 }
 
-/** The record of a sync: read at any time, changed in the store first. */
+/** The record of a sync: readable at any time, changed in the store first. */
 export class LiveSync {
   readonly #id: string;
   readonly #storeOf: (record: SyncRecord) => RecordPlace;
   #stored: SyncRecord;
-  /** Goes up with every change: what was read before it is older. */
+  /** Increases with every change: a read that began before it is outdated. */
   #version = 0;
   /** How often the store has been asked, and the latest question that was answered. */
   #asked = 0;
   #answered = 0;
   #coordinator: string | null = null;
-  /** True from before it is stored that this instance has been given a commit. */
+  /** True from before the store records that this instance has been given a commit. */
   #isGivenCommit = false;
   #sent: SentCommand | null = null;
 
   /**
    * @param id - of this instance.
    * @param record - as it is in the store.
-   * @param storeOf - the store that holds a record.
+   * @param storeOf - returns the store that holds a record.
    */
   constructor(id: string, record: SyncRecord, storeOf: (record: SyncRecord) => RecordPlace) {
     this.#id = id;
@@ -60,31 +60,31 @@ export class LiveSync {
     this.#storeOf = storeOf;
   }
 
-  /** As this instance shows it. Undefined in IDLE: it has not been given its start. */
+  /** The record as this instance shows it. Undefined in IDLE: it has not been given its start. */
   get record(): SyncView | undefined {
     const state = stateOf(this.#stored, this.#id);
     if (state === 'IDLE') return undefined;
     return { ...this.#stored, state: this.#isToldToReset ? 'PAUSED' : state };
   }
 
-  /** Why nothing else is done, where the sync is being reset. */
+  /** Why the sync accepts nothing else, if it is being reset. */
   get resetUnderWay(): SyncError | undefined {
     return resetError(this.#stored);
   }
 
-  /** As this instance shows it, when it has been given its start. */
+  /** The record as this instance shows it, once it has been given its start. */
   get current(): SyncView {
     const { record } = this;
     if (!record) throw new SyncError('InternalError', 'there is no sync');
     return record;
   }
 
-  /** As it is in the store. */
+  /** The record as it is in the store. */
   get stored(): SyncRecord {
     return this.#stored;
   }
 
-  /** True where several instances work on it. */
+  /** True if several instances work on it. */
   get isShared(): boolean {
     return this.#stored.instances.length > 1;
   }
@@ -94,26 +94,26 @@ export class LiveSync {
     return instancesWithoutCommand(this.stored).length === 0;
   }
 
-  /** The command that is on its way to the store: it may be taken by now. Null where none is. */
+  /** The command that is on its way to the store: it may be accepted by now. Null if there is none. */
   get sent(): SentCommand | null {
     return this.#sent;
   }
 
-  /** The instance that coordinates the others, as far as is known. */
+  /** The instance that coordinates the others, as far as known. */
   get coordinator(): string | null {
     return this.#coordinator;
   }
 
-  /** Takes over a record as it is in the store. */
+  /** Adopts a record from the store. */
   adopt(record: SyncRecord): void {
     this.#version++;
     this.#stored = record;
   }
 
   /**
-   * Changes the record, in the store first, where it is as expected there. Otherwise another instance has changed it, and what
-   * it is now is known then.
-   * @throws SyncError ResetUnderWay where the sync is being reset: nothing is changed then.
+   * Changes the record, in the store first, if it is as expected there. Otherwise another instance has changed it, and its new
+   * content is read.
+   * @throws SyncError ResetUnderWay if the sync is being reset: nothing is changed then.
    */
   async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<void> {
     if (await this.#store.updateSync(change, expected)) {
@@ -125,7 +125,7 @@ export class LiveSync {
     if (resetUnderWay) throw resetUnderWay;
   }
 
-  /** Keeps a warning for the people who look at progress. */
+  /** Adds a warning to the progress. */
   async addWarning(warning: string): Promise<void> {
     await this.#store.addWarning(warning);
     const others = this.stored.warnings.filter((one) => one !== warning);
@@ -140,10 +140,10 @@ export class LiveSync {
   }
 
   /**
-   * Gives what records that this instance has been given a command, which may be repeated where it failed.
-   * @param change - what the first instance that is given it changes.
-   * @throws SyncError SupersededByOtherInstance where something else has changed the sync: only then is it known that it is
-   *   not received. After any other error it may be.
+   * Returns what records that this instance has been given a command; it may be repeated if it failed.
+   * @param change - the change that the first instance to be given it makes.
+   * @throws SyncError SupersededByOtherInstance if something else has changed the sync: only then is it certain that the
+   * command is not recorded. After any other error it may be.
    */
   receiving(command: GroupCommand, change: Partial<SyncRecord>): () => Promise<void> {
     const receive = this.#receiving(command, change);
@@ -154,8 +154,8 @@ export class LiveSync {
   }
 
   /**
-   * Runs what sends a command to the store, as often as it takes to know what has become of it: from the first attempt on it
-   * cannot be taken back. A commit that failed by what leaves that open stays sent.
+   * Runs what sends a command to the store, as often as needed to know the outcome: from the first attempt on the command
+   * cannot be taken back. A commit that failed with its outcome open stays sent.
    */
   async sending(command: SentCommand['command'], send: () => Promise<void>): Promise<void> {
     this.#sent = { command, sentMs: performance.now() };
@@ -177,12 +177,12 @@ export class LiveSync {
         const { stored } = this;
         if (this.#receivedCount !== before) {
           if (isReceived) return;
-          // By another process of this name.
+          // Another process of this name was given it.
           break;
         }
         const isFirst = before === stored.commandCount;
         const first = { ...change, command, formerState: stored.state };
-        // Where the answer is lost it may be.
+        // If the answer is lost, it may be recorded.
         isReceived = true;
         isReceived = await this.#store.receiveCommand(stored, isFirst ? first : undefined);
         await this.refresh();
@@ -197,9 +197,9 @@ export class LiveSync {
   }
 
   /**
-   * The time of the commit. Null where there is none that is not later than all that was read of the source before the call:
-   * it is taken only when it is stored that it is about to be, and that is not until every instance has been given the commit.
-   * `awaited` where it may be earlier, and is about to be known.
+   * The time of the commit. Null if there is none, or it is certain to be later than everything read of the source before the
+   * call: the time is taken only after the record says that it is about to be, which needs every instance to have been given
+   * the commit. `awaited` if it may be earlier, and is about to be known.
    */
   async findCommitTime(): Promise<Timestamp | 'awaited' | null> {
     const { commitTime: known } = this.stored;
@@ -212,8 +212,8 @@ export class LiveSync {
   }
 
   /**
-   * Reads what is stored, again where this process has changed it meanwhile.
-   * @throws SyncError SupersededByOtherInstance where nothing is, or another sync.
+   * Reads the stored record, again if this process has changed it meanwhile.
+   * @throws SyncError SupersededByOtherInstance if there is none, or another sync's.
    */
   async refresh(): Promise<void> {
     for (;;) {
@@ -224,7 +224,7 @@ export class LiveSync {
       if (!stored) throw new SyncError('SupersededByOtherInstance', 'the stored state is gone');
       if (version !== this.#version) continue;
       if (!isSameSync(stored, this.stored)) throw anotherSync();
-      // What was asked for later may have been answered before.
+      // A later question may have been answered first.
       if (number > this.#answered) this.#stored = stored;
       this.#answered = Math.max(this.#answered, number);
       return;
@@ -232,8 +232,8 @@ export class LiveSync {
   }
 
   /**
-   * Makes sure that what this process knows of the state is still so in the store.
-   * @throws SyncError SupersededByOtherInstance when another process has changed it, or somebody has dropped it.
+   * Makes sure that the store still agrees with what this process knows of the state.
+   * @throws SyncError SupersededByOtherInstance if another process has changed it, or somebody has dropped it.
    */
   async requireUnchanged(): Promise<void> {
     const { state } = this.current;
@@ -247,7 +247,7 @@ export class LiveSync {
     );
   }
 
-  /** A reversal moves the record to the other cluster; it is removed from this one when all instances have found it there. */
+  /** A reversal moves the record to the other cluster; it is removed from this one once all instances have found it there. */
   async #find(known: SyncRecord): Promise<SyncRecord | undefined> {
     const stored = await this.#store.readSync();
     if (stored && stored.phase !== 'handover') return stored;
@@ -256,7 +256,7 @@ export class LiveSync {
     return moved.reversals > known.reversals ? moved : stored;
   }
 
-  /** What it does for the sync is only that. */
+  /** True once this instance has been given a reset: it does nothing else for the sync. */
   get #isToldToReset(): boolean {
     return this.#stored.reset?.received.includes(this.#id) ?? false;
   }

@@ -9,10 +9,10 @@ import { LeaseStore } from './lease-store.ts';
 import type { SyncRecord } from './records.ts';
 import { syncRecordIn } from './stored-records.ts';
 
-/** The latest warnings that are kept. */
+/** How many of the latest warnings are kept. */
 const maxWarnings = 100;
 
-/** What tells a sync from any other, and from itself before a reversal. */
+/** What distinguishes a sync from any other, and from itself before a reversal. */
 export type SyncIdentity = Pick<SyncRecord, 'startedAt' | 'reversals'>;
 
 /** The database of the state on a cluster: every write is acknowledged by a majority, and in its journal. */
@@ -42,7 +42,7 @@ export class RecordStore {
     return new LeaseStore(this.#sync, this.#instance, this.#signal);
   }
 
-  /** The sync, undefined when none was started. */
+  /** The sync; undefined if none was started. */
   async readSync(): Promise<SyncRecord | undefined> {
     const found = await this.#sync.findOne({ _id: 'sync' }, { signal: this.#signal });
     return found === null ? undefined : syncRecordIn(this.#sync, found);
@@ -58,8 +58,8 @@ export class RecordStore {
   }
 
   /**
-   * Records a new sync. May be repeated by the same object where the answer was lost.
-   * @throws SyncError OtherSyncUnfinished when there is one already.
+   * Records a new sync. May be repeated with the same object if the answer was lost.
+   * @throws SyncError OtherSyncUnfinished if there is one already.
    */
   async createSync(record: SyncRecord): Promise<void> {
     const stored = await this.#sync.findOneAndUpdate(
@@ -68,7 +68,7 @@ export class RecordStore {
       { upsert: true, returnDocument: 'after' },
     );
     const createdBy: unknown = stored?.['createdBy'];
-    // What stands there may be the record of this very call: nothing is known before the answer tells.
+    // The existing record may be from this very call: nothing is certain before the answer says so.
     if (typeof createdBy !== 'string')
       throw new MalformedAnswer('an answer to findAndModify without the record of the sync');
     if (createdBy !== this.#instance.incarnation)
@@ -76,8 +76,8 @@ export class RecordStore {
   }
 
   /**
-   * Changes the sync where it is as expected, and is not being reset. What another process has changed stays.
-   * @returns false where it is not, or is gone.
+   * Changes the sync if it is as expected, and is not being reset. What another process has changed stays.
+   * @returns false if it is not as expected, or is gone.
    */
   async updateSync(
     change: Partial<SyncRecord>,
@@ -90,13 +90,13 @@ export class RecordStore {
     return result.matchedCount > 0;
   }
 
-  /** Keeps a warning, once where work is repeated: the latest ones stay. */
+  /** Keeps a warning, only once if work is repeated: the latest ones stay. */
   async addWarning(warning: string): Promise<void> {
     const push: Document = { warnings: { $each: [warning], $slice: -maxWarnings } };
     await this.#sync.updateOne({ _id: 'sync', warnings: { $ne: warning } }, { $push: push });
   }
 
-  /** Records that an instance is paused, or not any more. */
+  /** Records that an instance is paused, or no longer is. */
   async setPaused(isPaused: boolean): Promise<void> {
     const change: Document = { paused: this.#instance.id };
     await this.#sync.updateOne(
@@ -106,10 +106,10 @@ export class RecordStore {
   }
 
   /**
-   * Records that an instance has been given a command. The first one that is brings the sync to another state.
-   * May be repeated where the answer was lost.
-   * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
-   * @returns false where another instance has been given another command meanwhile.
+   * Records that an instance has been given a command. The first such instance brings the sync to another state. May be
+   * repeated if the answer was lost.
+   * @param first - the change of the sync that the command makes; undefined if another instance was given it before.
+   * @returns false if another instance has been given another command meanwhile.
    */
   async receiveCommand(
     record: Pick<SyncRecord, 'instances' | 'commandCount'>,
@@ -126,10 +126,10 @@ export class RecordStore {
   }
 
   /**
-   * Records that this instance has been given a reset; the first one that is gives the sync its reset. One that is under way
-   * can be made to do less, not more. May be repeated where the answer was lost.
-   * @param cleanable - what a sync has to be for its destination to be cleaned.
-   * @returns false where the sync is another by now, is being reset to do less, or is not to be cleaned.
+   * Records that this instance has been given a reset; the first such instance gives the sync its reset. A reset that is under
+   * way can be made to do less, not more. May be repeated if the answer was lost.
+   * @param cleanable - the conditions on a sync for cleaning its destination.
+   * @returns false if the sync is another by now, is being reset to do less, or must not be cleaned.
    */
   async receiveReset(
     { startedAt, reversals }: SyncIdentity,
@@ -151,7 +151,7 @@ export class RecordStore {
     return joined.matchedCount > 0;
   }
 
-  /** Records that nothing is to come any more of what this instance did before it was given a reset. */
+  /** Records that nothing more can arrive of what this instance did before it was given a reset. */
   async endForReset({ startedAt, reversals }: SyncIdentity): Promise<void> {
     await this.#sync.updateOne(
       { _id: 'sync', startedAt, reversals, 'reset.received': this.#instance.id },
@@ -160,20 +160,20 @@ export class RecordStore {
   }
 }
 
-/** What records that an instance has been given a command. */
+/** The write that records that an instance has been given a command. */
 export interface CommandWrite {
-  /** What the record has where the instance has been given it before. */
+  /** What the record has if the instance was given it before. */
   readonly received: Readonly<Record<string, number>>;
-  /** What the record has to be like for it to be given. */
+  /** The condition on the record for giving the command. */
   readonly expected: Pick<SyncRecord, 'commandCount'>;
-  /** By the paths of fields. */
+  /** By field paths. */
   readonly change: Readonly<Record<string, unknown>>;
 }
 
 /**
- * The write by which an instance is given a command: of all that are sent for one command, by whichever process and however
- * often, one alone is taken.
- * @param first - the change of the sync that the command makes; undefined where another instance was given it before.
+ * The write by which an instance is given a command: of all that are sent for one command, by any process and however often,
+ * only one takes effect.
+ * @param first - the change of the sync that the command makes; undefined if another instance was given it before.
  */
 export function commandWrite(
   { instances, commandCount }: Pick<SyncRecord, 'instances' | 'commandCount'>,

@@ -17,13 +17,13 @@ import type { ClusterName, ResetDestination, StartOptions } from '../options/com
 export type Phase =
   'catalog' | 'copy' | 'changes' | 'restoring' | 'done' | 'handover' | 'preparing';
 
-/** A deployment as it was when the sync began: a restarted process checks that it still talks to the same ones. */
+/** A deployment as it was when the sync started: a restarted process checks that it still talks to the same ones. */
 export interface ClusterRecord {
   readonly name: 'cluster0' | 'cluster1';
   readonly clusterId: string;
 }
 
-/** A command that is carried out when every instance has been given it. Each pauses and resumes by itself. */
+/** A command that is carried out once every instance has been given it. Each instance pauses and resumes on its own. */
 export type GroupCommand = 'start' | 'commit' | 'reverse';
 
 /** Why an instance stopped for good. */
@@ -34,23 +34,23 @@ export interface FailureRecord {
   readonly at: Date;
 }
 
-/** That a sync is being reset: its end for good. It is stored before anything is done for that. */
+/** A reset of a sync: its end for good. It is stored before anything else is done for it. */
 export interface ResetRecord {
   readonly destination: ResetDestination;
   /** The ids of the instances that have been given it. */
   readonly received: readonly string[];
-  /** The ids of those whose work has ended: nothing that it has asked for is still to come. */
+  /** The ids of those whose work has ended: nothing that it requested can still arrive. */
   readonly ended: readonly string[];
 }
 
 /** The sync: one document, `_id: 'sync'`, in the collection `sync`. */
 export interface SyncRecord {
-  /** After the last command, where every instance has had it: what a single one shows, `viewOf` says. */
+  /** The state after the last command, once every instance has had it: `viewOf` returns what a single one shows. */
   readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
   readonly phase: Phase;
   /** The ids of all instances: those of the source's shards, or the one that works for all of them. */
   readonly instances: readonly string[];
-  /** The last of the commands that all instances have to be given before it is carried out, and how many there were. */
+  /** The last of the commands that wait until all instances have been given them, and how many there were. */
   readonly command: GroupCommand;
   readonly commandCount: number;
   /** The state before that command. */
@@ -59,7 +59,7 @@ export interface SyncRecord {
   readonly received: readonly number[];
   /** The ids of the instances that are paused. */
   readonly paused: readonly string[];
-  /** The last change of the catalog that has been applied, by its place in the change stream; null for none. */
+  /** The last applied change of the catalog, by its place in the change stream; null for none. */
   readonly catalogEvent: string | null;
   /** How often the sync was reversed: of two records of a sync the one with more counts. */
   readonly reversals: number;
@@ -69,23 +69,23 @@ export interface SyncRecord {
   readonly startedAt: Date;
   /** Change events are read from here on. Null until the catalog is about to be read. */
   readonly startTime: Timestamp | null;
-  /** When the catalog of each database was read; a database that is not named was not there. */
+  /** When the catalog of each database was read; a database that is missing did not exist. */
   readonly catalogTimes: readonly CatalogTime[];
   /** Of the selected collections when the sync was started. Null before that. */
   readonly estimatedTotalBytes: number | null;
   /**
-   * True when all that is stored of the catalog is of this sync: before it stores any, there may be what is left of another
-   * one, whose record is gone.
+   * True once everything stored of the catalog belongs to this sync: before it stores any, there may be leftovers of another
+   * sync whose record is gone.
    */
   readonly ownsCatalog: boolean;
-  /** How many collections are to be copied: none is added or removed before all are. Null until the catalog has been read. */
+  /** How many collections have to be copied: none is added or removed before all are. Null until the catalog has been read. */
   readonly collectionCount: number | null;
-  /** Every change before it belongs to the commit, and no other. Null until every instance has been given the commit. */
+  /** Every earlier change belongs to the commit, and no other. Null until every instance has been given the commit. */
   readonly commitTime: Timestamp | null;
   /** True from before that time is taken: what an instance reads of the source from then on waits for it. */
   readonly isFixingCommitTime: boolean;
   /**
-   * Cluster time of the destination when all was done there that comes before users write to it, and before any of them
+   * Cluster time of the destination when everything was done there that comes before users write to it, and before any of them
    * could. Null until then.
    */
   readonly writableTime: Timestamp | null;
@@ -109,20 +109,20 @@ export interface CatalogTime {
 
 /** One process of the sync: `_id` is its --id, in the collection `instances`. */
 export interface InstanceRecord {
-  /** Drawn at each start of the process: the one that wrote it last owns the instance. */
+  /** Drawn at each start of the process: the process that wrote it last owns the instance. */
   readonly incarnation: string;
   /** Change events up to here have been applied, acknowledged by a majority. */
   readonly resumeToken: Binary | null;
   readonly appliedTime: Timestamp | null;
-  /** The source's oplog was looked at up to here (SyncMonitor.appliedOpsTime); left out by former releases. */
+  /** The source's oplog was checked up to here (SyncMonitor.appliedOpsTime); missing in records of former releases. */
   readonly appliedOpsTime?: Timestamp | null;
   readonly copiedBytes: number;
   readonly eventsApplied: number;
   /** Its part of the initial copy is on the destination. */
   readonly isCopied: boolean;
-  /** The latest change of the catalog that it has come to, by its place in the change stream: all before is applied. */
+  /** The latest change of the catalog that it has reached, by its place in the change stream: everything before is applied. */
   readonly arrivedAt: string | null;
-  /** How often a process has begun to work on the sync. */
+  /** How often a process has started to work on the sync. */
   readonly claims: number;
   readonly heartbeatAt: Date;
 }
@@ -130,25 +130,25 @@ export interface InstanceRecord {
 /** One collection of the source, by its UUID there. */
 export interface TrackedCollection {
   readonly uuid: UUID;
-  /** Where it is on the destination: its name on the source as of the change events applied. */
+  /** Its name on the destination: the one on the source as of the applied change events. */
   readonly namespace: Namespace;
   /** Its UUID on the destination; null while it is being created. */
   readonly destinationUuid: UUID | null;
-  /** The shard key that it has on the destination, or is given when it is created there; null for none. */
+  /** The shard key that it has on the destination, or gets when it is created there; null for none. */
   readonly shardKey: ShardKey | null;
-  /** The options and indexes it has on the source. */
+  /** Its options and indexes on the source. */
   readonly options: Document;
   readonly indexes: readonly IndexSpec[];
-  /** Renames up to this time are in `namespace` already. */
+  /** `namespace` includes renames up to this time. */
   readonly namedAt: Timestamp;
-  /** Renames up to this time may be in `namespace` already: it was read between the two. */
+  /** `namespace` may include renames up to this time: it was read between the two. */
   readonly namedBy: Timestamp;
   /**
-   * The collection that gave way when a rename brought this one to its name; null for none. The shards of a source rename one
-   * after the other: those that have not yet let it be written to.
+   * The collection that this one replaced when a rename gave it its name; null for none. The shards of a source rename one
+   * after the other: those that have not renamed yet still accept writes to the replaced one.
    */
   readonly replacedUuid: UUID | null;
-  /** Changes of options and indexes up to this time are in `options` and `indexes` already. */
+  /** `options` and `indexes` include changes up to this time. */
   readonly specifiedAt: Timestamp;
   /** Documents and bytes when it was first seen: estimates. */
   readonly sizeBytes: number;
@@ -156,13 +156,13 @@ export interface TrackedCollection {
   readonly isCopied: boolean;
 }
 
-/** One view of the source. Views have no UUID: they are known by name. */
+/** One view of the source. Views have no UUID: they are identified by name. */
 export interface TrackedView {
   readonly namespace: Namespace;
   readonly options: Document;
-  /** Changes up to this time are in `options` already. */
+  /** `options` includes changes up to this time. */
   readonly specifiedAt: Timestamp;
-  /** Changes up to this time may be in `options` already: they were read between the two. */
+  /** `options` may include changes up to this time: it was read between the two. */
   readonly specifiedBy: Timestamp;
 }
 
@@ -177,18 +177,18 @@ export interface StoredPartition extends Partition {
   readonly isCopied: boolean;
 }
 
-/** What the store has of the copy of a collection. */
+/** The stored records of the copy of a collection. */
 export interface CopyEvidence {
   readonly collection: UUID;
   /** It is recorded as wholly copied. */
   readonly isCopied: boolean;
-  /** Null where it was not partitioned to the end. */
+  /** Null if it was not partitioned completely. */
   readonly partitions: readonly StoredPartition[] | null;
 }
 
 /**
- * The record of a sync that begins now, by a start that one of its instances was given: the one that is called as a
- * shard of the source works for that shard, beside one for each other shard; any other works for all.
+ * The record of a sync that begins now, by a start that one of its instances was given. An instance named like a shard of the
+ * source works for that shard, beside one for each other shard; any other works for all.
  */
 export function newRecord(
   options: StartOptions,
@@ -232,8 +232,8 @@ export function newRecord(
 }
 
 /**
- * True for a collection of the destination where a document may be on any shard, as far as its `_id` tells: the shard key
- * has other fields, or the ids are compared under a collation and the shard key is not.
+ * True for a collection of the destination whose `_id` does not tell on which shard a document is: the shard key has other
+ * fields, or the ids are compared under a collation and the shard key is not.
  */
 export function mayBeOnAnyShard({
   shardKey,
@@ -242,18 +242,18 @@ export function mayBeOnAnyShard({
   return shardKey !== null && (options['collation'] !== undefined || !isPlacedById(shardKey));
 }
 
-/** How a document of the source is found on the destination. */
+/** How to find a document of the source on the destination. */
 export type Addressing =
-  /** Its `_id` tells the shard, or there are no shards. */
+  /** Its `_id` determines the shard, or there are no shards. */
   | 'byId'
-  /** Its shard key tells the shard, and the change events of the source, a sharded cluster, tell the shard key. */
+  /** Its shard key determines the shard, and the change events of the source, a sharded cluster, include the shard key. */
   | 'byShardKey'
-  /** Nothing that the source tells says on which shard it is. */
+  /** Nothing that the source reports determines the shard. */
   | 'onEveryShard';
 
 /**
- * True for a collection whose changes are all applied one after the other: which ids the server takes for the same cannot be
- * told from them (under a collation), or the order of all documents counts (capped collections).
+ * True for a collection whose changes must all be applied one after the other: it is impossible to tell which ids are equal to
+ * the server (under a collation), or the order of all documents matters (capped collections).
  */
 export function isAppliedInOrder({ options }: Pick<TrackedCollection, 'options'>): boolean {
   return options['collation'] !== undefined || isTrue(options['capped']);

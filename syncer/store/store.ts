@@ -32,10 +32,10 @@ import {
   type TrackedView,
 } from './records.ts';
 
-/** Collections that are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
+/** How many collections are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
 const maxBatch = 250;
 
-/** What an instance has done at first. */
+/** The initial work of an instance. */
 const nothingDone = {
   resumeToken: null,
   appliedTime: null,
@@ -46,7 +46,7 @@ const nothingDone = {
   arrivedAt: null,
 } as const satisfies Partial<InstanceRecord>;
 
-/** Index of the record that says that all partitions of a collection are stored. */
+/** Index of the record that marks all partitions of a collection as stored. */
 const partitionsEnd = -1;
 
 /** A checkpoint of an instance: what a restarted process needs to continue. */
@@ -58,15 +58,15 @@ export interface Checkpoint {
 }
 
 /**
- * The state of a sync that survives its processes: the database `clustersync_internal` on the destination. What is read of a collection is
- * read whole; where it does not end, this rejects with SyncError ServerRefused.
+ * The state of a sync that survives its processes: the database `clustersync_internal` on the destination. Collections are read
+ * completely; if one does not end, this rejects with SyncError ServerRefused.
  * Every write but the heartbeat is acknowledged by a majority before the promise resolves.
  */
 export class SyncStore {
   /** The record of the sync. */
   readonly record: RecordStore;
   readonly leftIndexes: LeftIndexStore;
-  /** Of this process on its instance. */
+  /** The right of this process to its instance. */
   readonly ownership = new InstanceOwnership(async () => {
     await this.heartbeat();
   });
@@ -108,7 +108,7 @@ export class SyncStore {
   }
 
   /**
-   * Forgets a sync, its record last: until that is gone, what is left is known to be of a reset. May be repeated.
+   * Forgets a sync, its record last: as long as the record exists, the leftovers are known to be from a reset. May be repeated.
    * @param assertMaySend - checked when each command is sent.
    */
   async forget(sync: SyncIdentity | undefined, assertMaySend: () => void): Promise<void> {
@@ -134,13 +134,13 @@ export class SyncStore {
     await run({ delete: 'sync', deletes: [coordinator, record] });
   }
 
-  /** What is stored of each instance, by its id. */
+  /** The stored records of the instances, by id. */
   async readInstances(): Promise<ReadonlyMap<string, InstanceRecord>> {
     const found = await readWhole(this.#instances.find({}, { signal: this.#signal }));
     return new Map(found.map((stored) => [stored._id, instanceIn(this.#instances, stored)]));
   }
 
-  /** What is stored of this instance, undefined when it never worked on the sync. */
+  /** The stored record of this instance; undefined if it never worked on the sync. */
   async readInstance(): Promise<InstanceRecord | undefined> {
     const found = await this.#instances.findOne(
       { _id: this.#instanceId },
@@ -150,10 +150,10 @@ export class SyncStore {
   }
 
   /**
-   * Claims this instance: whichever process held it before can save nothing any more.
-   * @param mayTakeOver - false for a process that held it in the state of the sync before a reversal: another one may have taken its
-   * place there, and have come here first.
-   * @throws SyncError SupersededByOtherInstance where it may not be taken over, and is another's.
+   * Claims this instance: a process that held it before can no longer save anything.
+   * @param mayTakeOver - false for a process that held it in the state of the sync before a reversal: another one may have
+   * taken its place there, and have come here first.
+   * @throws SyncError SupersededByOtherInstance if it may not be taken over, and is another's.
    */
   async takeOwnership(mayTakeOver = true): Promise<InstanceRecord> {
     const filter = { _id: this.#instanceId };
@@ -196,14 +196,18 @@ export class SyncStore {
     await this.#updateInstance({ $set: { isCopied: true } });
   }
 
-  /** Forgets all that any instance has applied and copied: the sync starts over. @throws SyncError SupersededByOtherInstance. */
+  /**
+   * Forgets everything that any instance has applied and copied: the sync starts over. @throws SyncError
+   * SupersededByOtherInstance.
+   */
   async resetInstances(): Promise<void> {
     await this.heartbeat();
     await this.#instances.updateMany({}, { $set: { ...nothingDone } });
   }
 
   /**
-   * Says that this instance lives, to the primary alone: members that are far behind must not make it seem dead.
+   * Records that this instance is alive, acknowledged by the primary alone: members that are far behind must not make it seem
+   * dead.
    * @throws SyncError SupersededByOtherInstance.
    */
   async heartbeat(): Promise<void> {
@@ -278,8 +282,7 @@ export class SyncStore {
   }
 
   /**
-   * The partitions that are not copied yet, of each collection that was partitioned to the end, by its UUID as 32 hexadecimal
-   * digits.
+   * The partitions that are not copied yet, of each completely partitioned collection, by its UUID as 32 hexadecimal digits.
    */
   async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
     const partitions = new Map<string, Partition[]>();
@@ -294,7 +297,7 @@ export class SyncStore {
     return partitions;
   }
 
-  /** Stores all partitions of a collection, in place of what a broken-off attempt may have left. */
+  /** Stores all partitions of a collection, replacing the leftovers of an interrupted attempt. */
   async putPartitions(collection: UUID, partitions: readonly Partition[]): Promise<void> {
     await this.#partitions.deleteMany({ '_id.collection': collection });
     await this.#partitions.insertMany(
@@ -308,14 +311,14 @@ export class SyncStore {
     await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
   }
 
-  /** Forgets the partitions of a collection: it is to be copied as a whole. */
+  /** Forgets the partitions of a collection: it will be copied as a whole. */
   async deletePartitions(collection: UUID): Promise<void> {
     await this.#partitions.deleteMany({ '_id.collection': collection });
   }
 
   /**
-   * Records that a partition is on the destination, and the bytes it had. One that is not stored with these bounds is not
-   * recorded: the proof of the copy finds that.
+   * Records that a partition is on the destination, and its size in bytes. A partition that is not stored with these bounds is
+   * not recorded: the proof of the copy finds that.
    */
   async completePartition(
     { collection, index, min, max }: Partition,
@@ -328,7 +331,7 @@ export class SyncStore {
     await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
 
-  /** Records a range that had no record of its copy, and is on the destination by now. */
+  /** Records a range that is on the destination by now, but had no record of its copy. */
   async putCopiedPartition(partition: Partition, bytes: number): Promise<void> {
     const { collection, index, min, max } = partition;
     await this.#partitions.replaceOne(
@@ -341,7 +344,7 @@ export class SyncStore {
 
   /**
    * Records that collections are wholly on the destination, and the bytes copied since the last call.
-   * @throws SyncError CopyIncomplete where one of them is not stored.
+   * @throws SyncError CopyIncomplete if one of them is not stored.
    */
   async completeCollections(uuids: readonly UUID[], bytes: number): Promise<void> {
     const { matchedCount } = await this.#collections.updateMany(
@@ -357,7 +360,7 @@ export class SyncStore {
     if (bytes > 0) await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
 
-  /** What is stored of the copy of each collection, by its UUID as 32 hexadecimal digits. */
+  /** The stored records of the copy of each collection, by its UUID as 32 hexadecimal digits. */
   async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
     const partitions = new Map<string, StoredPartition[]>();
     const ended = new Set<string>();

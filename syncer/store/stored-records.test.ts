@@ -66,7 +66,7 @@ function read(name: Name, found: Document): unknown {
   return reader(from, BSON.deserialize(BSON.serialize(found)));
 }
 
-/** What is a text where it is not null. */
+/** Fields that are a text if not null. */
 const texts = new Set(['catalogEvent', 'arrivedAt']);
 
 /** What a record of a former release may lack. */

@@ -20,7 +20,7 @@ import type {
   TrackedView,
 } from './records.ts';
 
-// What is stored is read as what it is checked to be, and as nothing else: each reader throws SyncError StoredStateInvalid.
+// Stored values are read only as the types that they are checked to be: each reader throws SyncError StoredStateInvalid.
 
 const states = ['RUNNING', 'COMMITTING', 'COMMITTED'] as const satisfies SyncRecord['state'][];
 const storedPhases = [
@@ -34,7 +34,9 @@ function phaseOf(stored: StoredPhase): Phase {
   return stored === 'loosening' ? 'preparing' : stored;
 }
 
-/** A state of a former release says nothing of a reset, and nothing of whose the catalog is: before the copy that is not known. */
+/**
+ * The state of a former release says nothing about a reset, nor about whose the catalog is: before the copy that is unknown.
+ */
 export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
   const record = storedDocument(from, found);
   const phase = phaseOf(record.field('phase').oneOf(storedPhases));
@@ -119,7 +121,7 @@ function resetIn(value: CheckedValue | undefined): ResetRecord | null {
   };
 }
 
-/** What is stored of an instance. */
+/** The stored record of an instance. */
 export function instanceIn(from: StoredIn, found: Document): InstanceRecord {
   const record = storedDocument(from, found);
   return {
@@ -136,7 +138,7 @@ export function instanceIn(from: StoredIn, found: Document): InstanceRecord {
   };
 }
 
-/** The collection that is stored so. */
+/** The collection in a stored document. */
 export function collectionIn(from: StoredIn, found: Document): TrackedCollection {
   const record = storedDocument(from, found);
   return {
@@ -176,7 +178,7 @@ function specIn<T>(value: CheckedValue, decode: (bytes: Uint8Array) => T): T {
   }
 }
 
-/** The view that is stored so. */
+/** The view in a stored document. */
 export function viewIn(from: StoredIn, found: Document): TrackedView {
   const record = storedDocument(from, found);
   return {
@@ -187,19 +189,19 @@ export function viewIn(from: StoredIn, found: Document): TrackedView {
   };
 }
 
-/** What tells the ranges of a collection apart. */
+/** What identifies a range of a collection. */
 export interface PartitionKey {
   readonly collection: UUID;
   readonly index: number;
 }
 
-/** Which range of which collection a stored document is of. */
+/** Which range of which collection a stored document describes. */
 export function partitionKeyIn(from: StoredIn, found: Document): PartitionKey {
   const key = storedDocument(from, found).field('_id');
   return { collection: key.field('collection').uuid(), index: key.field('index').integer() };
 }
 
-/** A stored range of a collection. What does not say that it is copied is copied again. */
+/** A stored range of a collection. A range without a mark that it is copied is copied again. */
 export function partitionIn(from: StoredIn, found: Document): StoredPartition {
   const record = storedDocument(from, found);
   const boundIn = (value: CheckedValue | null): Document | null =>

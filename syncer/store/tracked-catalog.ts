@@ -3,12 +3,12 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { TrackedCollection, TrackedView } from './records.ts';
 import type { SyncStore } from './store.ts';
 
-/** All collections and views of a sync, in memory and in the store. A change is stored before it is seen here. */
+/** All collections and views of a sync, in memory and in the store. A change is stored before it is visible here. */
 export class TrackedCatalog {
   readonly #store: SyncStore;
   readonly #requireLease: () => void;
   readonly #collections = new Map<string, TrackedCollection>();
-  /** UUIDs on the source by the name on the destination, where one collection stands at a time. */
+  /** UUIDs on the source by the name on the destination, which belongs to one collection at a time. */
   readonly #uuidsByName = new Map<string, string>();
   readonly #views = new Map<string, TrackedView>();
 
@@ -18,8 +18,9 @@ export class TrackedCatalog {
   }
 
   /**
-   * Reads what is stored.
-   * @param requireLease - called before changes: only one instance makes them. That documents are copied, each says.
+   * Reads the stored catalog.
+   * @param requireLease - called before changes: only one instance makes them. That documents are copied, every instance
+   * records.
    */
   static async load(store: SyncStore, requireLease: () => void): Promise<TrackedCatalog> {
     const catalog = new TrackedCatalog(store, requireLease);
@@ -27,7 +28,7 @@ export class TrackedCatalog {
     return catalog;
   }
 
-  /** Reads what is stored again, where another instance may have changed it. */
+  /** Reads the stored catalog again, in case another instance has changed it. */
   async reload(): Promise<void> {
     const collections = await this.#store.readCollections();
     const views = await this.#store.readViews();
@@ -53,7 +54,7 @@ export class TrackedCatalog {
     return this.#views.get(namespaceText(namespace));
   }
 
-  /** The collection that stands at a namespace of the destination. */
+  /** The collection with a name on the destination. */
   collectionAt(namespace: Namespace): TrackedCollection | undefined {
     const uuidHex = this.#uuidsByName.get(namespaceText(namespace));
     return uuidHex === undefined ? undefined : this.#collections.get(uuidHex);
@@ -123,7 +124,7 @@ export class TrackedCatalog {
     if (!known) return;
     this.#collections.delete(uuidHex);
     const name = namespaceText(known.namespace);
-    // Another one may have come there meanwhile.
+    // Another one may have the name by now.
     if (this.#uuidsByName.get(name) === uuidHex) this.#uuidsByName.delete(name);
   }
 }

@@ -11,7 +11,7 @@ import {
 const states = ['IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED'] as const;
 const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
 
-/** The state that each command leads to from each state; a dash where it is refused. */
+/** The state that each command leads to from each state; a dash if it is refused. */
 const table: Readonly<Record<SyncState, readonly string[]>> = {
   //            start      pause     resume     commit        reverse
   IDLE: ['RUNNING', '-', '-', '-', '-'],

@@ -7,14 +7,14 @@ export type SyncState = 'IDLE' | SyncView['state'];
 /** The commands of the API. */
 export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
 
-/** What decides whether a command is taken. */
+/** What decides whether a command is accepted. */
 export interface Situation {
   readonly state: SyncState;
-  /** A commit would be taken: see `commitWord`. */
+  /** A commit would be accepted: see `commitWord`. */
   readonly canCommit: boolean;
-  /** Why not, where more is known of it than that changes are not applied yet. */
+  /** Why not, if more is known than that changes are not applied yet. */
   readonly commitWarnings: readonly string[];
-  /** Why a commit would be refused for a featureCompatibilityVersion; undefined for nothing. */
+  /** Why a commit would be refused because of a featureCompatibilityVersion; undefined if it would not. */
   readonly versionRefusal: SyncError | undefined;
   /** Nobody waits for the answer any more. */
   readonly isCallerGone: boolean;
@@ -30,8 +30,8 @@ interface Transition {
 }
 
 /**
- * Every command is taken in one state alone, and leads to one other. COMMITTING becomes COMMITTED by itself; nothing
- * else changes the state.
+ * Every command is accepted in exactly one state, and leads to one other. COMMITTING becomes COMMITTED without a command;
+ * nothing else changes the state.
  */
 const transitions: Readonly<Record<Command, Transition>> = {
   start: { from: 'IDLE', to: 'RUNNING' },
@@ -69,7 +69,7 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   return to;
 }
 
-/** Why a command is not taken in another state than its own: InvalidStateTransition. */
+/** Why a command is not accepted in another state than its own: InvalidStateTransition. */
 export function notAllowed(command: Command, state: SyncState): SyncError {
   const { from } = transitions[command];
   return new SyncError(

@@ -6,21 +6,21 @@ import type { CopyEvidence, Partition, Phase, SyncRecord, TrackedCollection } fr
 import type { Checkpoint, SyncStore } from './store.ts';
 import type { TrackedCatalog } from './tracked-catalog.ts';
 
-/** How often a commit time is looked for that is about to be known. */
+/** How often to look for a commit time that is about to be known. */
 const waitMs = 10;
 
-/** What the work on a sync stores by. */
+/** What storing the work on a sync needs. */
 export interface WorkStoreParts extends RetryContext {
   readonly store: SyncStore;
   readonly live: LiveSync;
   readonly catalog: TrackedCatalog;
-  /** Throws where this instance may not change what is stored of the catalog: another one coordinates. */
+  /** Throws if this instance may not change the stored catalog because another one coordinates. */
   readonly requireLease: () => void;
 }
 
 /**
- * What the work on a sync stores of itself. Each read and write is repeated until it succeeds, or fails by what does not pass, as
- * where another process has taken the instance over.
+ * What the work on a sync stores about itself. Each read and write is retried until it succeeds, or fails with an error that is
+ * not temporary, for example because another process has taken over the instance.
  */
 export class WorkStore {
   readonly #parts: WorkStoreParts;
@@ -39,17 +39,17 @@ export class WorkStore {
     return this.#parts.live;
   }
 
-  /** Repeats a step that stores, and may do more, until it succeeds. @param work - what it is, for the log and the warnings. */
+  /** Retries a step that stores, and may do more, until it succeeds. @param work - its name, for the log and the warnings. */
   async step<T>(work: string, run: () => Promise<T>): Promise<T> {
     return await retrying(this.#parts, work, run);
   }
 
-  /** Throws where another instance may coordinate. */
+  /** Throws if another instance may coordinate. */
   requireLease(): void {
     this.#parts.requireLease();
   }
 
-  /** Keeps a warning for the people who look at progress. Not repeated: it is a part of steps that are. */
+  /** Adds a warning to the progress. Not retried: it is part of steps that are. */
   async warn(warning: string): Promise<void> {
     this.#parts.logger.warn({ warning }, 'warning');
     await this.live.addWarning(warning);
@@ -63,14 +63,14 @@ export class WorkStore {
   }
 
   /**
-   * Forgets all that any instance has applied and copied: the sync begins again. Not repeated: it is a part of a step that first waits
-   * for what an attempt has left behind. Carried out late, that would take back what the instances store next.
+   * Forgets everything that any instance has applied and copied: the sync begins again. Not retried: it is part of a step that
+   * first waits for what an attempt has left behind. If it arrived late, it would undo what the instances store next.
    */
   async resetInstances(): Promise<void> {
     await this.#parts.store.resetInstances();
   }
 
-  /** A collection as it is stored: another coordinator may have changed it. Not repeated: who asks looks again later. */
+  /** A collection as stored: another coordinator may have changed it. Not retried: callers look again later. */
   async readCollection(uuid: UUID): Promise<TrackedCollection | undefined> {
     return await this.#parts.store.readCollection(uuid);
   }
@@ -83,9 +83,9 @@ export class WorkStore {
   }
 
   /**
-   * The time of the commit, for changes of the source that were read before the call. Null where all of them are before it,
-   * whenever it comes: that is so at once until this instance is given the commit. Where they may not be, it is waited for, which
-   * takes as long as a no-op on the source.
+   * The time of the commit, for changes of the source that were read before the call. Null if all of them are before it,
+   * whenever it comes: until this instance is given the commit, that is known at once. If they may not be, it waits for the
+   * time, which takes as long as a no-op on the source.
    */
   async awaitCommitTime(): Promise<Timestamp | null> {
     for (;;) {
@@ -100,7 +100,7 @@ export class WorkStore {
     return await this.step('copy state', async () => await this.#parts.store.readPartitions());
   }
 
-  /** Stores in which partitions a collection is to be copied. */
+  /** Stores the partitions in which a collection is copied. */
   async putPartitions(
     { uuid }: Pick<TrackedCollection, 'uuid'>,
     partitions: readonly Partition[],
@@ -110,7 +110,7 @@ export class WorkStore {
     });
   }
 
-  /** Records that a partition is on the destination, and the bytes it had. */
+  /** Records that a partition is on the destination, and its size in bytes. */
   async completePartition(partition: Partition, bytes: number): Promise<void> {
     await this.step('copy state', async () => {
       await this.#parts.store.completePartition(partition, bytes);
@@ -134,19 +134,19 @@ export class WorkStore {
     });
   }
 
-  /** What is stored of the copy of each collection, by its UUID as 32 hexadecimal digits. */
+  /** The stored records of the copy of each collection, by its UUID as 32 hexadecimal digits. */
   async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
     return await this.step('copy state', async () => await this.#parts.store.readCopyEvidence());
   }
 
-  /** Records a range that had no record of its copy, and is on the destination by now. */
+  /** Records a range that is on the destination by now, but had no record of its copy. */
   async putCopiedPartition(partition: Partition, bytes: number): Promise<void> {
     await this.#asCoordinator('copy state', async () => {
       await this.#parts.store.putCopiedPartition(partition, bytes);
     });
   }
 
-  /** Records that a collection is wholly on the destination, whatever was stored of its partitions. */
+  /** Records that a collection is wholly on the destination, whatever was stored about its partitions. */
   async completeUnpartitioned(collection: TrackedCollection, bytes: number): Promise<void> {
     const { store, catalog } = this.#parts;
     await this.#asCoordinator('copy state', async () => {
@@ -155,7 +155,7 @@ export class WorkStore {
     });
   }
 
-  /** What the coordinator alone stores. */
+  /** For what only the coordinator stores. */
   async #asCoordinator(work: string, write: () => Promise<void>): Promise<void> {
     await this.step(work, async () => {
       this.requireLease();

@@ -21,7 +21,7 @@ const options: StartOptions = {
   reversible: true,
 };
 
-/** The record of a sync of two replica sets that can be reversed, from cluster0 to cluster1, that begins now. */
+/** The record of a new reversible sync of two replica sets, from cluster0 to cluster1. */
 export function reversibleSync(): SyncRecord {
   return newRecord(options, topologies, 'syncer');
 }
