@@ -158,7 +158,10 @@ describe('a command between two deployments that can write nothing', () => {
   it('tells its result where only what it says meanwhile is lost: status, and report', async () => {
     for (const err of ['full', 'gone'] as const) {
       const status = await endOf(['status', '--url', syncer.url], { err });
-      assert.deepEqual([status.exitCode, status.output], [0, 'state  IDLE: no sync has been started\n']);
+      assert.deepEqual(
+        [status.exitCode, status.output],
+        [0, 'state  IDLE: no sync has been started\n'],
+      );
       const report = await endOf(['report', '--url', verifier.url], { err });
       assert.equal(report.exitCode, 1);
       assert.match(report.output, /^verdict +different\n/);
