@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -18,6 +16,7 @@ import { VerifierProcess } from '../ground/verifier-process.ts';
 import type { SyncerProcess } from '../ground/syncer-process.ts';
 import { useClusterPair } from '../integration/syncer/cluster-pair.ts';
 import { LosingProcess, type LosingEnd, type LosingOptions } from './losing-process.ts';
+import { freePort } from '../ground/free-port.ts';
 
 const executable = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
@@ -37,15 +36,6 @@ function assertQuiet({ exitCode, errors }: LosingEnd): void {
 async function endOf(args: readonly string[], options: LosingOptions): Promise<LosingEnd> {
   await using losing = await LosingProcess.start(args, options);
   return await losing.end();
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** The options of a program, as it finds them in its environment. */

@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { until } from './until.ts';
 import { hasEnded } from './has-ended.ts';
+import { freePort } from './free-port.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
@@ -93,13 +93,4 @@ export class OperatorProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#folder.remove();
   }
-}
-
-/** A port that was free a moment ago. */
-async function freePort(): Promise<number> {
-  const holder = createServer().listen(0, '127.0.0.1');
-  await once(holder, 'listening');
-  const { port } = holder.address() as AddressInfo;
-  await once(holder.close(), 'close');
-  return port;
 }

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
 import { CliProcess } from '../../ground/cli-process.ts';
 import { SyncTools } from '../../ground/sync-tool/sync-tools.ts';
+import { freePort } from '../../ground/free-port.ts';
 
 const address = '127.0.0.1';
 const hourMs = 3_600_000;
@@ -61,13 +59,3 @@ describe('the commands to a tool that speaks as mongosync does', () => {
     assert.match(status, /^lag +[0-3] s$/m);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, address);
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  const closed = once(server, 'close');
-  server.close();
-  await closed;
-  return port;
-}

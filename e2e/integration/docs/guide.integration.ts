@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmod, readFile, writeFile } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -16,6 +14,7 @@ import { syncerRoles } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
+import { freePort } from '../../ground/free-port.ts';
 
 const program = fileURLToPath(new URL('../../../bin/clustersync.ts', import.meta.url));
 const guide = new URL('../../../docs/guide.md', import.meta.url);
@@ -147,12 +146,3 @@ describe('the guide without Kubernetes, each command as it stands there', () => 
     assert.throws(() => documentedCommands('# One\n\nText.\n', 'One'), /no commands below One/);
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
