@@ -203,7 +203,7 @@ function verify(verifier: VerifierProcess): () => Promise<void> {
         assert.doesNotMatch(JSON.stringify(body), blamesItself);
         const progress = body['progress'] as
           { verdict: string | null; error: string | null } | undefined;
-        // It goes on when it is told to.
+        // It continues only after another check.
         if (progress?.error != null) await ask('check');
         return progress !== undefined && progress.verdict !== null;
       },
@@ -253,7 +253,7 @@ class Steps {
         /^(NotStarted|ClusterUnreachable|ServerAnswerMalformed|StoredStateInvalid)/.test(error)
       )
         continue;
-      // What has stopped it is named, and it goes on once it is restarted.
+      // The error names what stopped it; a restarted syncer continues.
       await this.#syncer.kill();
       await this.#syncer.restart();
     }

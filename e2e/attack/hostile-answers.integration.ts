@@ -197,7 +197,7 @@ const hostileVerification = {
   mismatchNamespaces: [{ namespace: texts[1], count: 1 }],
 };
 
-/** An event as programs make them that use the older API, without a time of its own: whoever may make events may make such. */
+/** An event as clients of the older API create it, without a time of its own: anyone who may create events may create one. */
 async function makeOldEvent(
   { client }: OperatorGround,
   event: {

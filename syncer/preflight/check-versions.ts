@@ -98,7 +98,7 @@ export async function checkFeatureVersion(
 ): Promise<Versioned> {
   try {
     const read = await readFeatureVersion(cluster, kind, signal);
-    requireFeatureVersion(`${option} (${host})`, read);
+    requireFeatureVersion(named({ option, host }), read);
     return { option, host, version: read.version };
   } catch (error) {
     if (codeOf(error) !== serverCode.unauthorized) throw error;
