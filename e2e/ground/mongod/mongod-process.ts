@@ -6,28 +6,38 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GuardedFolder } from '../guarded-folder.ts';
+import { serverPair, type Side } from './server-pair.ts';
 import { ServerProcess } from './server-process.ts';
 
 /** The log entry "Waiting for connections" of mongod and mongos. */
 export const listeningEntry = '"id":23016';
 
-let binary: Promise<string> | undefined;
+const binaries = new Map<string | undefined, Promise<string>>();
 
-/** Path of the mongod that the tests use, downloaded when there is none (see mongod-binary.sh). */
-export async function mongodBinary(): Promise<string> {
-  binary ??= findBinary();
+/**
+ * Path of the mongod that the tests use on a side, downloaded when there is none (see mongod-binary.sh). `SERVERS` names those
+ * of both sides.
+ */
+export async function mongodBinary(side: Side): Promise<string> {
+  const server = serverPair(process.env['SERVERS'])?.[side];
+  const binary = binaries.get(server) ?? findBinary(server);
+  binaries.set(server, binary);
   return await binary;
 }
 
-async function findBinary(): Promise<string> {
+async function findBinary(server: string | undefined): Promise<string> {
   const script = fileURLToPath(new URL('mongod-binary.sh', import.meta.url));
-  const { stdout, stderr } = await promisify(execFile)(script);
+  const { stdout, stderr } = await promisify(execFile)(
+    script,
+    server === undefined ? [] : [server],
+  );
   process.stderr.write(stderr);
   return stdout.trim();
 }
 
 /** What a mongod is started with. */
 export interface MongodOptions {
+  readonly side: Side;
   readonly folder: GuardedFolder;
   /** Unique in the folder: names the data folder and the log. */
   readonly name: string;
@@ -38,14 +48,14 @@ export interface MongodOptions {
 
 /** Starts a mongod on a free port and waits until it accepts connections. It keeps its data when it is started again. */
 export async function startMongod(options: MongodOptions): Promise<ServerProcess> {
-  const { folder, name, signal } = options;
+  const { side, folder, name, signal } = options;
   const dataFolder = join(folder.path, name);
   mkdirSync(dataFolder);
   const args = (port: number): readonly string[] => [
     ...['--port', String(port), '--dbpath', dataFolder],
     ...options.args,
   ];
-  const program = { file: await mongodBinary(), args, listeningText: listeningEntry };
+  const program = { file: await mongodBinary(side), args, listeningText: listeningEntry };
   return await ServerProcess.start({ folder, name, program, signal });
 }
 
