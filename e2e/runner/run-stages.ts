@@ -15,6 +15,8 @@ export interface Stage {
   readonly limitSeconds: number;
   /** When it fails, no later stage is run. */
   readonly isRequired?: boolean;
+  /** The pair of servers that its tests run on, as `SERVERS` names it. */
+  readonly servers?: string;
   /** It begins together with the stage before it, where there is one, and its output is shown when it has ended. */
   readonly isBeside?: boolean;
 }
