@@ -191,8 +191,12 @@ wine_needs() {
 
 # parts_of RELEASE: all that its folder is made from
 parts_of() {
-  declare -f "provide_${1//./_}" unpack write_program unpack_wine wine_needs
-  echo "$mongod_6_0_5 $mongod_6_0_27 $mongod_7_0_28 $openssl_1_1 ${wine_packages[*]}"
+  declare -f unpack write_program "provide_${1//./_}"
+  case "$1" in
+    6.0.5) echo "$mongod_6_0_5" ;;
+    6.0.27) echo "$mongod_6_0_27 $openssl_1_1" ;;
+    7.0.28) echo "$mongod_7_0_28 ${wine_packages[*]}" && declare -f unpack_wine wine_needs ;;
+  esac
 }
 
 # provide RELEASE FOLDER
