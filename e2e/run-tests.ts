@@ -5,6 +5,7 @@ import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
 import type { Stage } from './runner/run-stages.ts';
+import { corePairs, coreTests, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
@@ -35,6 +36,9 @@ const longFiles = [
 
 const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 
+/** A pair of servers on which all runs, in place of the default and of those that are tried besides. */
+const given = process.env['SERVERS'] || undefined;
+
 const stages: readonly Stage[] = [
   { name: 'lint', work: { kind: 'check' }, ...npmScript('lint', 10) },
   {
@@ -49,6 +53,7 @@ const stages: readonly Stage[] = [
   { name: 'unit tests', work: { kind: 'mocha' }, ...npmScript('test:unit', 10) },
   {
     name: 'integration tests',
+    servers: given ?? 'the default server on both sides',
     work: {
       kind: 'mocha files',
       pattern: 'e2e/**/*.integration.ts',
@@ -76,6 +81,9 @@ const stages: readonly Stage[] = [
     command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
     limitSeconds: limitSeconds(12),
   },
+  ...(given === undefined ? corePairs : []).map((servers) =>
+    serversStage(servers, coreTests, limitSeconds(15)),
+  ),
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

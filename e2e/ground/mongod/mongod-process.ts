@@ -25,6 +25,32 @@ export async function mongodBinary(side: Side): Promise<string> {
   return await binary;
 }
 
+/** The exit code of mongod-binary.sh where this machine cannot have a server. */
+const cannotHaveExitCode = 3;
+
+/** Why this machine cannot have a server of `SERVERS`; undefined where it has both. */
+export async function missingServer(): Promise<string | undefined> {
+  const pair = serverPair(process.env['SERVERS']);
+  if (pair === undefined) return undefined;
+  try {
+    await mongodBinary('source');
+    await mongodBinary('destination');
+    return undefined;
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    if (code !== cannotHaveExitCode || stderr === undefined) throw error;
+    return stderr.trim().split('\n').at(-1);
+  }
+}
+
+/** The release of the mongod that the tests use on a side, such as 6.0.27. */
+export async function mongodRelease(side: Side): Promise<string> {
+  const { stdout } = await promisify(execFile)(await mongodBinary(side), ['--version']);
+  const [, release] = /^db version v(\S+)/m.exec(stdout) ?? [];
+  if (release === undefined) throw new Error(`mongod --version says: ${stdout}`);
+  return release;
+}
+
 async function findBinary(server: string | undefined): Promise<string> {
   const script = fileURLToPath(new URL('mongod-binary.sh', import.meta.url));
   const { stdout, stderr } = await promisify(execFile)(
