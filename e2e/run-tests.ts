@@ -1,6 +1,7 @@
 // Runs all tests: `npm test`. With names of stages, those alone: `npm test -- lint 'unit tests'`. With test files, those
 // alone, and mocha's options for them: `npm test -- service/redact.test.ts --grep 'a password'`.
 // TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
+import { serverPair } from './ground/mongod/server-pair.ts';
 import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
@@ -37,7 +38,7 @@ const longFiles = [
 const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 
 /** A pair of servers on which all runs, in place of the default and of those that are tried besides. */
-const given = process.env['SERVERS'] || undefined;
+const given = serverPair(process.env['SERVERS']) && process.env['SERVERS'];
 
 const stages: readonly Stage[] = [
   { name: 'lint', work: { kind: 'check' }, ...npmScript('lint', 10) },

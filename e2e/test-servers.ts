@@ -32,7 +32,8 @@ async function testedPair(
 }
 
 const isCore = process.env['CORE'] === '1';
-const pairs = (process.env['SERVERS'] ?? corePairs.join(' ')).split(/\s+/).filter(Boolean);
+const given = (process.env['SERVERS'] ?? '').split(' ').filter((servers) => servers !== '');
+const pairs = given.length === 0 ? corePairs : given;
 for (const servers of pairs) serverPair(servers);
 const stages = pairs.map((servers) =>
   serversStage(servers, isCore ? coreTests : allTests, limitSeconds),
