@@ -8,12 +8,12 @@ import type { Server, Socket } from 'node:net';
 export const maxConnections = 256;
 
 /**
- * Bounds the connections of a server. One too many is accepted all the same, and another one is closed for it: the oldest of
- * the address that has most. So a client that holds all of them locks nobody out, and closes its own. Node's
- * `server.maxConnections` would refuse the new one, which may be a probe of the kubelet.
+ * Limits the connections of a server. One too many is accepted all the same, and another one is closed instead: the oldest of
+ * the address that has the most. A client that holds all of them therefore loses its own connections, and locks nobody out.
+ * Node's `server.maxConnections` would refuse the new one, which may be a probe of the kubelet.
  */
 export function boundConnections(server: Server): void {
-  /** The address of each, the oldest first. */
+  /** The address of each connection, the oldest first. */
   const open = new Map<Socket, string>();
   server.on('connection', (socket: Socket) => {
     open.set(socket, socket.remoteAddress ?? '');
@@ -21,7 +21,7 @@ export function boundConnections(server: Server): void {
     if (open.size <= maxConnections) return;
     const oldest = oldestOfMost(open);
     if (!oldest) return;
-    // Its event comes later: other connections may arrive before.
+    // Its close event comes later, and other connections may arrive before that.
     open.delete(oldest);
     oldest.destroy();
   });
