@@ -1,13 +1,55 @@
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { apiTokenHashOf, apiTokenOptions } from './api-token.ts';
 import { boundConnections } from './connection-bound.ts';
 import { SyncError } from './errors.ts';
-import type { OptionTable } from './options.ts';
+import type { Options, OptionTable } from './options.ts';
+import {
+  certificateFiles,
+  certificateOptions,
+  type CertificateFiles,
+} from './served-certificate.ts';
 
 /** Where a program's HTTP server listens: only for this machine, unless told otherwise. */
 export const hostOption = {
   host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
 } as const satisfies OptionTable;
+
+/**
+ * The options of a program with an HTTP API: where it listens, who may use it, and how it proves its identity.
+ * @param port - the default.
+ */
+export function apiOptions(port: number) {
+  return {
+    port: {
+      type: 'integer',
+      default: port,
+      range: [0, 65_535],
+      description: 'HTTP port; 0 for any free port',
+    },
+    ...hostOption,
+    ...apiTokenOptions,
+    ...certificateOptions,
+  } as const satisfies OptionTable;
+}
+
+/** What the options of a program say about the server of its API. */
+export interface ApiServer {
+  readonly host: string;
+  readonly port: number;
+  readonly apiTokenHash: string | undefined;
+  readonly certificate: CertificateFiles | undefined;
+}
+
+/** @throws SyncError InvalidOption if options contradict each other. */
+export function apiServerOf(options: Options<ReturnType<typeof apiOptions>>): ApiServer {
+  return {
+    host: options.host,
+    port: options.port,
+    apiTokenHash: apiTokenHashOf(options),
+    certificate: certificateFiles(options),
+  };
+}
 
 /**
  * For every HTTP server: a slow client must not hold a connection for ever. An idle connection is kept for longer than pollers
@@ -44,7 +86,7 @@ export async function listen(
 
 /**
  * Accepts no more connections, and closes the existing ones once the work behind them has ended.
- * @param endWork - ends what the server does beside its answers, or what its answers wait for.
+ * @param endWork - ends the work that the server does apart from its answers, or that its answers wait for.
  */
 export async function closeServer(server: Server, endWork: () => Promise<void>): Promise<void> {
   const closed = new Promise<void>((resolve) => {
