@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { findRoute } from '../../dashboard/server/routes.ts';
+import { findRoute } from '../../dashboard/server/dashboard-server.ts';
 import type { WatchedPage } from '../ground/browser/browser.ts';
 import { until } from '../ground/until.ts';
 import { obeyed } from './hostile-texts.ts';

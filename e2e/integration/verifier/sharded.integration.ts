@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Timestamp, type Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
-import { timeOfAllShards } from '../../../mongo/router-time.ts';
+import { timeOfAllShards } from '../../../mongo/cluster-time.ts';
 import { codeOf, isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
 import { RateLimit, readRange } from '../../../verifier/compare/read-documents.ts';
