@@ -4,8 +4,8 @@ import { runStages, type Stage } from './run-stages.ts';
 import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
 
 /**
- * Runs the stages as a program: prints skips with their reasons, failures, and last of all the line with the counts.
- * Exit code 0 when nothing failed, 130 when it was interrupted, else 1.
+ * Runs the stages as a program: prints skips with their reasons, failures, and finally the line with the counts. Exit code: 0 if
+ * nothing failed, 130 if it was interrupted, otherwise 1.
  */
 export async function runTests(stages: readonly Stage[]): Promise<void> {
   const interruption = onInterruption();

@@ -370,7 +370,7 @@ describe('the verifier with sharded clusters', () => {
 
     const lost = { namespace: 'live.many', kind: 'missingDocument', id: '{"$numberInt":"77"}' };
 
-    it('goes on when the routers are killed and started again', async () => {
+    it('continues when the routers are killed and restarted', async () => {
       const { set, wide } = deployments;
       await using session = await openSession(urisOf(set, wide));
       await session.post('check');
