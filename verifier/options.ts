@@ -50,7 +50,7 @@ export const verifierOptionTable = {
     default: 0,
     range: [0, Number.MAX_SAFE_INTEGER],
     description:
-      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is rejected',
+      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is refused',
   },
   id: {
     type: 'string',
