@@ -2,9 +2,9 @@
 export interface Bar {
   readonly label: string;
   readonly value: number;
-  /** What is written beside it. */
+  /** The label to its right. */
   readonly text: string;
-  /** True for this tool, false for what it is held against. */
+  /** True for this tool, false for what it is compared with. */
   readonly isOurs: boolean;
 }
 
@@ -18,7 +18,7 @@ const barHeight = 16;
 const labelWidth = 220;
 const barWidth = 480;
 
-/** Groups of horizontal bars as SVG, each group on a scale of its own. */
+/** Groups of horizontal bars as SVG; each group has its own scale. */
 export function barsOf(groups: readonly BarGroup[]): string {
   const parts: string[] = [];
   let y = 0;

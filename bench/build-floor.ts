@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GuardedFolder } from '../e2e/ground/guarded-folder.ts';
 
-/** Builds the program that others are measured against, and gives its path. */
+/** Builds the program that the others are compared with, and returns its path. */
 export async function buildFloor(folder: GuardedFolder): Promise<string> {
   const floor = `${folder.path}/floor`;
   await promisify(execFile)('go', ['build', '-o', floor, '.'], {

@@ -2,18 +2,18 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { sleep } from '../service/sleep.ts';
 
-/** Of Linux on every platform that Node runs on. */
+/** On Linux, the same on every platform that Node supports. */
 const ticksPerSecond = 100;
 const sampleMs = 50;
 
-/** What processes have used. */
+/** The resources that processes have used. */
 export interface Usage {
   readonly cpuSeconds: number;
-  /** The most that was resident at one time, of each process, added up. */
+  /** The peak resident memory of each process, added up. */
   readonly peakMebibytes: number;
 }
 
-/** CPU seconds that a process has used so far, in user and kernel mode; 0 when it is gone. */
+/** CPU seconds that a process has used so far, in user and kernel mode; 0 if it has ended. */
 export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
   const text = await readProc(pid, 'stat');
   // The second field is the name in brackets; utime and stime are fields 14 and 15.
@@ -21,20 +21,20 @@ export async function cpuSecondsOf(pid: number | undefined): Promise<number> {
   return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / ticksPerSecond;
 }
 
-/** Milliseconds that the main thread of a living process has waited for a core so far. Read at once, to be exact. */
+/** Milliseconds that the main thread of a running process has waited for a core so far. Read synchronously, to be exact. */
 export function coreWaitMsOf(pid: number): number {
   // Nanoseconds on a core, nanoseconds of waiting for one, how often it was on one (Linux, sched-stats).
   const [, waited] = readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ');
   return Number(waited) / 1e6;
 }
 
-/** The most that was resident of a process at one time; 0 when it is gone. */
+/** The peak resident memory of a process; 0 if it has ended. */
 export async function peakMebibytesOf(pid: number | undefined): Promise<number> {
   return peakIn(await readProc(pid, 'status')) / 1_024;
 }
 
 /**
- * Watches processes until `run` has ended. Those that end before are counted as they were at most 50 ms before their
+ * Watches processes until `run` has ended. A process that ends earlier is counted as it was at most 50 ms before its
  * end.
  */
 export async function usageOf(
@@ -47,7 +47,7 @@ export async function usageOf(
       if (pid === undefined) continue;
       const cpu = await cpuSecondsOf(pid);
       const peak = peakIn(await readProc(pid, 'status'));
-      // A process that appears later began within the work.
+      // A process that appears later was started during the work.
       const entry = known.get(pid) ?? { first: isFirst ? cpu : 0, last: cpu, peak };
       if (cpu >= entry.last)
         known.set(pid, { ...entry, last: cpu, peak: Math.max(entry.peak, peak) });

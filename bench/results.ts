@@ -2,14 +2,14 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
-/** What the figures of a run depend on most. */
+/** The facts about the machine that the figures of a run depend on most. */
 export function machineText(): string {
   return `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`;
 }
 
 /**
  * A table in Markdown.
- * @param texts - how many columns on the left are texts; the others are numbers.
+ * @param texts - the number of columns on the left that hold text; the others hold numbers.
  */
 export function markdownTable(
   head: readonly string[],

@@ -1,8 +1,6 @@
 import { Argument, type Command, type Option } from 'commander';
-import { bashScript } from '../cli/completion/bash-script.ts';
+import { bashScript, zshScript, fishScript } from '../cli/completion/scripts.ts';
 import type { CompletionCommand, CompletionFlag } from '../cli/completion/commands.ts';
-import { fishScript } from '../cli/completion/fish-script.ts';
-import { zshScript } from '../cli/completion/zsh-script.ts';
 import { commandOf } from './program-command.ts';
 import { writeOut } from '../service/terminal.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { commandHelp, reportHelp, runHelp, statusHelp } from './help.ts';
-import { runExitCode } from './run/exit-code.ts';
+import { runExitCode } from './run/options.ts';
 
 const page = readFileSync(new URL('../docs/command-line.md', import.meta.url), 'utf8');
 

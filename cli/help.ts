@@ -79,7 +79,7 @@ export const commandHelp = {
   ),
   reset: helpOf(
     'reset --destination Clean --wait',
-    'A reset cannot be undone: the next start begins from scratch. Clean drops the collections and views that the sync has created, and no others; it is rejected once a commit has let users write to the destination.',
+    'A reset cannot be undone: the next start begins from scratch. Clean drops the collections and views that the sync has created, and no others; it is refused once a commit has let users write to the destination.',
   ),
 } as const;
 

@@ -5,6 +5,8 @@ import { MalformedAnswer } from './malformed-answer.ts';
 import { runCommand } from './run-command.ts';
 import { elementsOf, textValue, type RawDocument } from './raw-bson.ts';
 import { isRouter } from './topology.ts';
+import { RawCursor } from './raw-cursor.ts';
+import { codeOf, serverCode } from './server-errors.ts';
 
 /** True when `left` is not later than `right`. */
 export function isAtMost(left: Timestamp, right: Timestamp): boolean {
@@ -99,4 +101,60 @@ export function resumeTokenTime(token: RawDocument): Timestamp {
     );
   }
   return new Timestamp({ t: parseInt(hex.slice(2, 10), 16), i: parseInt(hex.slice(10, 18), 16) });
+}
+
+const deadlineMs = 60_000;
+
+/**
+ * True while a change stream of the whole cluster can be opened at a cluster time: its oplog, or those of all its shards, reach
+ * back to it.
+ */
+export async function hasHistorySince(
+  cluster: ClusterClient,
+  time: Timestamp,
+  signal: AbortSignal,
+): Promise<boolean> {
+  // A router returns empty batches before all shards have answered, so read on until something later appears.
+  await writeNoop(cluster, 'history', signal);
+  const changeStream = { allChangesForCluster: true, startAtOperationTime: time };
+  const pipeline = [{ $changeStream: changeStream }, { $project: { _id: 1 } }];
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
+  try {
+    await using cursor = await RawCursor.open(
+      cluster.raw,
+      'admin',
+      { aggregate: 1, pipeline, cursor: { batchSize: 0 }, readConcern: { level: 'majority' } },
+      { signal: limited, batchSize: 1, maxAwaitMs: 500 },
+    );
+    for (;;) {
+      const batch = await cursor.next();
+      const token = batch?.postBatchResumeToken;
+      if (batch?.isEmpty === false || !token || !isAtMost(resumeTokenTime(token), time))
+        return true;
+    }
+  } catch (error) {
+    if (codeOf(error) === serverCode.changeStreamHistoryLost) return false;
+    throw error;
+  }
+}
+
+/** True if a client is connected to a sharded cluster, that is, to its routers. */
+export async function isSharded(cluster: ClusterClient, signal: AbortSignal): Promise<boolean> {
+  const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+  return isRouter(hello);
+}
+
+/**
+ * A cluster time at or after every write to a sharded cluster that was acknowledged before the call, on any shard and through
+ * any router. It may be later than the latest write of any shard: all reach it by the no-ops that idle servers write (every 10
+ * s). Needs no privilege beyond being logged in.
+ *
+ * A router notes the cluster time in every answer of a shard, and to list databases it asks all shards.
+ */
+export async function timeOfAllShards(
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Timestamp> {
+  const answer = await runCommand(cluster.admin, { listDatabases: 1, nameOnly: true }, { signal });
+  return answer.field('$clusterTime').field('clusterTime').timestamp();
 }

@@ -1,18 +1,18 @@
 import type { Db, MongoClient } from 'mongodb';
 import { isTransient } from './server-errors.ts';
 
-/** The routers of a sharded cluster, as its client knows them. */
+/** The routers of a sharded cluster that a client knows. */
 export class RouterAddresses {
   #addresses: readonly string[] = [];
 
-  /** @param client - not connected yet. */
+  /** @param client - must not be connected yet. */
   constructor(client: MongoClient) {
     client.on('topologyDescriptionChanged', ({ newDescription: { type, servers } }) => {
       this.#addresses = type === 'Sharded' ? [...servers.keys()] : [];
     });
   }
 
-  /** `<host>:<port>` of each, reachable or not. */
+  /** `<host>:<port>` of each router, reachable or not. */
   get all(): readonly string[] {
     return this.#addresses;
   }
@@ -30,7 +30,7 @@ export interface AskedCluster {
   readonly routers: RouterAddresses;
 }
 
-/** Adds up what each router counts. One that does not answer now counts as one: there may be something. */
+/** Adds up the counts of all routers. A router that does not answer counts as one, since it may have something. */
 export async function countOnRouters(
   addresses: readonly string[],
   signal: AbortSignal,

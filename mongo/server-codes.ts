@@ -128,7 +128,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'transient',
     meaning:
-      'Authentication failed. A server that has just started knows no users for a moment: running work is retried, with a warning. A start is rejected.',
+      'Authentication failed. A server that has just started knows no users for a moment: running work is retried, with a warning. A start is refused.',
     codes: listed`18 AuthenticationFailed`,
   },
   {
@@ -190,7 +190,7 @@ export const codeGroups: readonly CodeGroup[] = [
     class: 'ours',
     refuses: 'index',
     meaning:
-      'A value is rejected. If it belongs to an index, the index is left to the commit, as above.',
+      'A value is refused. If it belongs to an index, the index is left to the commit, as above.',
     codes: listed`2 BadValue 4 NoSuchKey 9 FailedToParse 14 TypeMismatch 15 Overflow 16 InvalidLength 72 InvalidOptions
       235 InternalErrorNotSupported 238 NotImplemented 241 ConversionFailure 40413 IDLDuplicateField
       40414 IDLFailedToParse 40415 IDLUnknownField 51091 Location51091 51108 Location51108 51109 Location51109
@@ -207,7 +207,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     meaning:
-      'A document or an update is rejected: the document is replaced by its current version on the source.',
+      'A document or an update is refused: the document is replaced by its current version on the source.',
     codes: listed`3 OBSOLETE_DuplicateKey 10 CannotMutateObject 21 EmptyArrayOperation 22 InvalidBSON 28 PathNotViable
       29 NonExistentPath 30 InvalidPath 34 CannotBackfillArray 40 ConflictingUpdateOperators
       52 DollarPrefixedFieldName 53 InvalidIdField 54 NotSingleValueField 55 InvalidDBRef 56 EmptyFieldName
@@ -220,7 +220,7 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'ours',
-    meaning: 'A view or a pipeline is rejected: ViewRefused.',
+    meaning: 'A view or a pipeline is refused: ViewRefused.',
     codes: listed`5 GraphContainsCycle 165 ViewDepthLimitExceeded 166 CommandNotSupportedOnView
       167 OptionNotSupportedOnView 168 InvalidPipelineOperator 169 CommandOnShardedViewNotSupportedOnMongod
       182 InvalidViewDefinition 195 ViewPipelineMaxSizeExceeded 232 MaxSubPipelineDepthExceeded
@@ -229,7 +229,7 @@ export const codeGroups: readonly CodeGroup[] = [
   {
     class: 'ours',
     meaning:
-      'The command is rejected. If that is expected, it is handled, as for a chunk that cannot be split; otherwise InternalError.',
+      'The command is refused. If that is expected, it is handled, as for a chunk that cannot be split; otherwise InternalError.',
     codes: listed`17 ProtocolError 19 CannotReuseObject 20 IllegalOperation 23 AlreadyInitialized 59 CommandNotFound
       73 InvalidNamespace 87 CannotSplit 88 OBSOLETE_SplitFailed 101 OutdatedClient 115 CommandNotSupported
       126 RPCProtocolNegotiationFailed 151 OperationCannotBeBatched 153 ChunkTooBig 159 DurationOverflow

@@ -11,7 +11,7 @@ import {
   type WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
 import { asError } from '../service/errors.ts';
-import { checkAnswer, documentOf } from './answer-check.ts';
+import { checkAnswer, documentOf, checkLogin } from './answer-check.ts';
 import {
   checkForm,
   sentCommand,
@@ -20,11 +20,9 @@ import {
   type ServerKind,
 } from './answer-form.ts';
 import { MalformedAnswer, notBson } from './malformed-answer.ts';
-import { isPacked, unpacked } from './packed-message.ts';
-import { readMessages } from './message-reader.ts';
+import { isPacked, unpacked, readMessages } from './message-reader.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
-import { checkLogin } from './server-login.ts';
 
 /** From this size on, it pays to send a value without copying it. */
 const largeBytes = 64 * 1024;

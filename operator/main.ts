@@ -16,7 +16,7 @@ import {
 } from './operator-runtime.ts';
 import { KubeClient } from './kube/client.ts';
 import { EventRecorder } from './kube/event-recorder.ts';
-import { loadKubeConfig } from './kube/kubeconfig.ts';
+import { loadKubeConfig } from './kube/transport.ts';
 import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import { correctionCounter, registerResourceMetrics } from './metrics.ts';

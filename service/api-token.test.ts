@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { apiTokenHashOf, hashOfToken, requireToken } from './api-token.ts';
 
 describe('apiTokenHashOf', () => {
-  it('is the hash that is given, or that of the token that is', () => {
+  it('is the given hash, or that of the given token', () => {
     const apiTokenHash = hashOfToken('token');
     assert.equal(apiTokenHashOf({ apiToken: 'token', apiTokenHash: undefined }), apiTokenHash);
     assert.equal(apiTokenHashOf({ apiToken: undefined, apiTokenHash }), apiTokenHash);
@@ -23,7 +23,7 @@ describe('apiTokenHashOf', () => {
 describe('requireToken', () => {
   const wanted = hashOfToken('token');
 
-  it('takes the token, and anything where none is asked for', () => {
+  it('accepts the token, and anything if none is required', () => {
     requireToken('Bearer token', wanted);
     requireToken('', undefined);
   });

@@ -12,8 +12,8 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
- * Refuses requests that a page of another site makes a browser send: a browser says where the page came from. A page reaches
- * servers that a stranger does not: those on this machine, and those on its networks.
+ * Refuses requests that a page of another site makes a browser send: a browser says where the page came from. Such a page can
+ * reach servers that its author cannot: those on this machine, and those on its networks.
  * @throws SyncError CrossOriginRequest.
  */
 export function refuseOtherOrigins(ctx: Context): void {

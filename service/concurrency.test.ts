@@ -29,7 +29,7 @@ describe('forEachConcurrently', () => {
     );
   });
 
-  it('throws the first error, after those under way have ended, and begins no more', async () => {
+  it('throws the first error once the running items have ended, and starts no more', async () => {
     const ended: number[] = [];
     const run = async (item: number): Promise<void> => {
       await setImmediate();
@@ -79,7 +79,7 @@ describe('forEachAsGiven', () => {
     );
   });
 
-  it('begins an item at once where there is room, and otherwise when another has ended', async () => {
+  it('starts an item at once if there is room, otherwise when another has ended', async () => {
     const begun: number[] = [];
     const first = Promise.withResolvers<undefined>();
     await forEachAsGiven<number, undefined>(
@@ -100,7 +100,7 @@ describe('forEachAsGiven', () => {
     );
   });
 
-  it('takes no more after a failed item, begins none that wait, and throws the failure when those under way have ended', async () => {
+  it('accepts no more items after a failure, starts none that wait, and throws the failure once the running ones have ended', async () => {
     const ended: number[] = [];
     let isRefused = false;
     const work = forEachAsGiven<number, undefined>(
@@ -129,7 +129,7 @@ describe('forEachAsGiven', () => {
     assert.deepEqual(ended, [0]);
   });
 
-  it('throws the failure of what gives the items, when those under way have ended', async () => {
+  it('throws the failure of the producer once the running items have ended', async () => {
     const ended: number[] = [];
     const work = forEachAsGiven<number, undefined>(
       async (give) => {

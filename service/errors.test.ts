@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { messageOf, SyncError } from './errors.ts';
 
 describe('errors', () => {
-  it('tell a long description up to some length, and never half of a password', () => {
+  it('cut a long description, and never show half of a password', () => {
     const uri = 'mongodb://user:secret@host/';
     for (const before of [0, 8170, 8180, 8190, 8192, 100_000]) {
       const text = `${'x'.repeat(before)} ${uri} ${'y'.repeat(20_000)}`;
@@ -17,7 +17,7 @@ describe('errors', () => {
     }
   });
 
-  it('tell a short description whole, once', () => {
+  it('show a short description in full, once', () => {
     const text = 'x'.repeat(8192);
     assert.equal(new SyncError('InternalError', text).message, text);
     assert.equal(messageOf(new SyncError('InternalError', text)), text);

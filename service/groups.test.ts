@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { inGroupsOf, inGroupsWithin } from './groups.ts';
 
 describe('inGroupsOf', () => {
-  it('gives every item once, in order, in full groups but for the last, none of which is empty', () => {
+  it('returns every item once, in order, in full groups except for the last, and no empty group', () => {
     fc.assert(
       fc.property(fc.array(fc.nat()), fc.integer({ min: 1, max: 7 }), (items, size) => {
         const groups = [...inGroupsOf(items, size)];
@@ -16,7 +16,7 @@ describe('inGroupsOf', () => {
 });
 
 describe('inGroupsWithin', () => {
-  it('gives every item once, in order, within the limits, and in no more groups than they ask for', () => {
+  it('returns every item once, in order, within the limits, and in no more groups than necessary', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat({ max: 20 })),

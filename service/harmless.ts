@@ -1,6 +1,6 @@
 /*
- * Text from outside that is shown to people: what a database, a pod or another program says is shown, and never directs what shows
- * it. A character of another direction would put what stands around it into another order; a terminal obeys controls.
+ * Text from outside that is shown to people: the text of a database, a pod or another program is displayed, and never controls what
+ * displays it. A character with another direction would reorder the text around it; a terminal obeys control characters.
  */
 
 /**

@@ -141,13 +141,13 @@ describe('startHttpServer', () => {
     assert.deepEqual([answer.status, answer.body], [200, { got: { a: 1 } }]);
   });
 
-  it('keeps a connection for longer than those wait who ask every minute', async () => {
+  it('keeps a connection for longer than a client waits that asks every minute', async () => {
     const { headers } = await post('/api/v1/echo', '{}');
     const [, seconds] = /^timeout=(\d+)$/.exec(headers.get('keep-alive') ?? '') ?? [];
     assert.ok(Number(seconds) > 60, headers.get('keep-alive') ?? 'not kept');
   });
 
-  it('takes a body as curl sends it by default', async () => {
+  it('accepts a body as curl sends it by default', async () => {
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
     assert.equal((await post('/api/v1/echo', '{ }', headers)).status, 200);
   });
@@ -265,7 +265,7 @@ describe('startHttpServer', () => {
     });
   }
 
-  it('takes names of this machine, and, with a token, any', async () => {
+  it('accepts names of this machine, and, with a token, any name', async () => {
     for (const host of [
       'localhost',
       'LocalHost:27182',
@@ -279,23 +279,23 @@ describe('startHttpServer', () => {
     assert.equal(status, 200);
   });
 
-  it('takes what a page of its own sends', async () => {
+  it('accepts requests of its own page', async () => {
     const { port } = server;
     const headers = { origin: `http://127.0.0.1:${port}` };
     assert.equal((await post('/api/v1/echo', '{}', headers)).status, 200);
   });
 
-  it('reads the query where the host is none, and the token right', async () => {
+  it('reads the query if the host is invalid and the token is right', async () => {
     const { status } = await sendRaw('/api/v1/query?a=1', '[', '{}', protectedServer);
     assert.equal(status, 200);
   });
 
-  it('takes JSON of 64 levels', async () => {
+  it('accepts JSON of 64 levels', async () => {
     const body = `${'{"a":'.repeat(64)}1${'}'.repeat(64)}`;
     assert.equal((await sendRaw('/api/v1/echo', '127.0.0.1', body)).status, 200);
   });
 
-  it('does not count what stands in strings as levels', async () => {
+  it('does not count brackets in strings as levels', async () => {
     const body = JSON.stringify({ a: `"${'['.repeat(100)}\\` });
     assert.equal((await sendRaw('/api/v1/echo', '127.0.0.1', body)).status, 200);
   });
@@ -321,7 +321,7 @@ describe('startHttpServer', () => {
     assert.equal(status, 413);
   });
 
-  it('names the methods that a path takes', async () => {
+  it('names the methods that a path accepts', async () => {
     assert.equal((await call('/api/v1/echo')).headers.get('allow'), 'POST');
   });
 
@@ -351,7 +351,7 @@ describe('startHttpServer', () => {
     assert.deepEqual(answer.body, { error: 'InternalError: at mongodb://<credentials>@host/' });
   });
 
-  it('logs a fault once, however often it is the answer; another one again', async () => {
+  it('logs an error once, however often it is the answer, and a new error again', async () => {
     lines.length = 0;
     for (let times = 0; times < 3; times++) {
       assert.equal((await post('/api/v1/stopped', '{}')).status, 500);
@@ -363,7 +363,7 @@ describe('startHttpServer', () => {
     assert.equal(lines.length, 3);
   });
 
-  it('does not log what was logged before it became the answer', async () => {
+  it('does not log an error again that was logged before it became the answer', async () => {
     lines.length = 0;
     const { routes: _routes, ...others } = base;
     const error = new SyncError('InternalError', 'it cannot work');
@@ -379,14 +379,14 @@ describe('startHttpServer', () => {
     assert.equal(lines.length, 1);
   });
 
-  it('says when to try again what should pass by itself', async () => {
+  it('says when to retry after a temporary error', async () => {
     const { status, headers } = await post('/api/v1/later', '{}');
     assert.equal(status, 503);
     assert.ok(Number(headers.get('retry-after')) > 0);
     assert.equal((await post('/api/v1/fail', '{}')).headers.get('retry-after'), null);
   });
 
-  it('asks for the token on routes alone', async () => {
+  it('requires the token on routes only', async () => {
     const path = '/api/v1/echo';
     const init = { method: 'POST', body: '{}' };
     const json = { 'content-type': 'application/json' };

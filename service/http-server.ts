@@ -95,7 +95,7 @@ export function progressErrorBody(error: SyncError): { readonly error: string } 
 
 /**
  * Answers a request whose line has no path, but a URI as for a proxy, or something else: koa takes parts of it for the path, or
- * fails. Must come before everything that looks at the path.
+ * fails. Must come before everything that reads the path.
  */
 export async function requirePath(ctx: Koa.Context, next: Koa.Next): Promise<void> {
   if (ctx.req.url?.startsWith('/') === true) {

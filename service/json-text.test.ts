@@ -15,12 +15,12 @@ describe('jsonValue', () => {
     });
   }
 
-  it('does not count what stands in texts', () => {
+  it('does not count brackets in strings', () => {
     const value = { a: `"\\${'['.repeat(2_000)}` };
     assert.deepEqual(jsonValue(JSON.stringify(value)), value);
   });
 
-  it('is undefined for what is no JSON', () => {
+  it('is undefined for a text that is not JSON', () => {
     for (const text of ['', '{', '[1,]', 'text']) assert.equal(jsonValue(text), undefined);
   });
 });

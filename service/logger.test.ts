@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createLogger } from './logger.ts';
 
 describe('createLogger', () => {
-  it('writes one redacted JSON object a line, also for errors with a cause', () => {
+  it('writes one redacted JSON object per line, also for errors with a cause', () => {
     const lines: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => lines.push(line));
     const cause = new Error('at mongodb://user:secret@host/');
@@ -20,7 +20,7 @@ describe('createLogger', () => {
     assert.equal(parsed['uri'], 'mongodb://<credentials>@host/');
   });
 
-  it('writes lines of a bounded length, whatever others have said, and no half of a password', () => {
+  it('writes lines of a bounded length, whatever they quote, and never half of a password', () => {
     const lines: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => lines.push(line));
     const text = `mongodb://user:secret@host/ ${'x'.repeat(100)} `.repeat(20_000);

@@ -25,7 +25,7 @@ describe('optionsDigest', () => {
     );
   });
 
-  it('does not change from version to version', () => {
+  it('stays the same from version to version', () => {
     assert.equal(
       optionsDigest({ ...body, enableUserWriteBlocking: true, excludeNamespaces: filter }),
       '63e62ba8c14dccacf1f04e543417f0cb8527c689828fd4bb0ac997ce3149b5e3',
@@ -70,7 +70,7 @@ describe('differencesOf', () => {
     ]);
   });
 
-  it('quotes no more than a sentence has room for', () => {
+  it('quotes no more than fits into a sentence', () => {
     const long = {
       ...body,
       includeNamespaces: Array.from({ length: 256 }, (_, n) => ({ database: `db${n}` })),

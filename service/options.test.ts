@@ -33,7 +33,7 @@ describe('compileOptions', () => {
     return file;
   };
 
-  it('takes flags before the environment before the file before the default', () => {
+  it('prefers flags to the environment, the environment to the file, and the file to the default', () => {
     const config = write(
       'config.yaml',
       'port: 1\nlogLevel: debug\nfast: true\ncluster0: from-file\n',
@@ -128,7 +128,7 @@ describe('compileOptions', () => {
     });
   }
 
-  it('has YAML warn of nothing in the file, since it would quote the line', async () => {
+  it('keeps YAML from warning about the file, since the warning would quote the line', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);

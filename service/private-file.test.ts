@@ -44,13 +44,13 @@ describe('writePrivateFile', () => {
     return (await lstat(path)).mode & 0o777;
   }
 
-  it('makes a file that its owner alone may read', async () => {
+  it('creates a file that only its owner may read', async () => {
     await write();
     assert.equal(await mode(), 0o600);
     assert.equal(await readFile(path, 'utf8'), 'one, two');
   });
 
-  it('makes it so where others may read the file that was there, and hold it open', async () => {
+  it('does so even if others may read the existing file and hold it open', async () => {
     await writeFile(path, 'a former one, which is longer');
     await chmod(path, 0o644);
     await using held = await open(path, 'r');
@@ -75,7 +75,7 @@ describe('writePrivateFile', () => {
     }
   });
 
-  it('writes to a pipe of the user who runs it, and to none of another user, who would read what is written', async () => {
+  it('writes to a pipe of the user who runs it, and not to one of another user, who would read the output', async () => {
     execFileSync('mkfifo', [path]);
     // Opened for reading and writing, so that opening does not wait for the other end.
     await using reader = await open(path, 'r+');
@@ -119,7 +119,7 @@ describe('writePrivateFile', () => {
   }
 
   for (const what of ['nothing', 'a file', 'a pipe'] as const)
-    it(`does not follow a symbolic link that comes where there was ${what} a moment before`, async () => {
+    it(`does not follow a symbolic link that has just replaced ${what}`, async () => {
       const target = join(folder, 'elsewhere');
       if (what === 'a file') await writeFile(path, 'a former one');
       if (what === 'a pipe') execFileSync('mkfifo', [path]);
@@ -140,7 +140,7 @@ describe('writePrivateFile', () => {
       }
     });
 
-  it('leaves what was there, and nothing else, where what is to be written fails', async () => {
+  it('leaves the existing file, and nothing else, if its new content cannot be produced', async () => {
     await writeFile(path, 'a former one');
     const failing = (async function* () {
       yield await Promise.resolve('half of it');
@@ -166,7 +166,7 @@ describe('writePrivateFile', () => {
     assert.deepEqual([after.ino, after.mode], [before.ino, before.mode]);
   });
 
-  it('says of a device without room that what was to be written is lost', async () => {
+  it('reports that the output is lost if a device has no room', async () => {
     path = '/dev/full';
     await assert.rejects(write(), {
       name: 'OutputLost',
@@ -174,7 +174,7 @@ describe('writePrivateFile', () => {
     });
   });
 
-  it('takes no part of a piece for the whole, as a disk takes the last that it has room for', async () => {
+  it('notices if only part of a piece was written, as to a disk that becomes full', async () => {
     await writeFile(path, 'a former one');
     const module = new URL('private-file.ts', import.meta.url).href;
     const script = `

@@ -51,7 +51,7 @@ describe('redact', () => {
     });
   }
 
-  it('never lets a password through, whatever stands around it', () => {
+  it('never lets a password through, whatever text surrounds it', () => {
     const piece = fc.stringMatching(/^[a-z0-9]{0,4}$/).map((text) => `secret${text}`);
     const separator = fc.constantFrom(
       ...Array.from("@/?#&:;,.%~_=-'`\\"),
@@ -79,7 +79,7 @@ describe('redact', () => {
     );
   });
 
-  it('keeps JSON what it is, so that a line of a log can be read', () => {
+  it('keeps JSON valid, so that a log line can be parsed', () => {
     const piece = fc.constantFrom(
       ...['"', '\\', '\n', ' ', '@', '/', '&', '?', '#', ':', 'a', 'é'],
       ...['mongodb://', 'http://', 'mongodb://u:p@h/?proxyPassword=x', ';proxyPassword='],
@@ -95,7 +95,7 @@ describe('redact', () => {
 });
 
 describe('redactValue', () => {
-  it('hides what is secret in texts and names, at any depth, and leaves the rest alone', () => {
+  it('hides secrets in texts and names, at any depth, and leaves the rest unchanged', () => {
     const uri = 'mongodb://user:secret@host/';
     const value = { n: 1, none: null, yes: true, list: [{ [uri]: [uri, 'text'] }] };
     const hidden = 'mongodb://<credentials>@host/';

@@ -57,7 +57,7 @@ describe('requests of one connection', () => {
         `GET ${path}?n=${n} HTTP/1.1\r\nHost: 127.0.0.1\r\n${n === count - 1 ? 'Connection: close\r\n' : ''}\r\n`,
     ).join('');
 
-  it('are answered one after the other, in their order, also where they come at once', async () => {
+  it('are answered one after the other, in order, even if they arrive together', async () => {
     const socket = await open();
     let text = '';
     socket.setEncoding('utf8').on('data', (part: string) => (text += part));
@@ -70,7 +70,7 @@ describe('requests of one connection', () => {
     );
   });
 
-  it('are not looked at before the answer to the one before is read', async () => {
+  it('are not processed until the previous answer has been read', async () => {
     const socket = await open();
     socket.pause();
     socket.write(requests('/large', 10));
@@ -86,7 +86,7 @@ describe('requests of one connection', () => {
     assert.equal(taken.length, 10);
   });
 
-  it('end the connection where more than 16 wait', async () => {
+  it('end the connection if more than 16 wait', async () => {
     const socket = await open();
     const closed = once(socket, 'close');
     socket.write(requests('/large', 1_000));

@@ -26,7 +26,7 @@ describe('the files of a certificate', () => {
     ['nothing', () => join(folder, 'none'), /none cannot be read$/],
   ];
   for (const [what, pathOf, message] of refused)
-    it(`are not waited for, and not read without end: ${what}`, () => {
+    it(`are read without waiting, and only up to a limit: ${what}`, () => {
       const certificateFile = pathOf();
       assert.throws(
         () => readCertificate({ certificateFile, keyFile: '/dev/null' }),

@@ -18,7 +18,7 @@ describe('sleep', () => {
 });
 
 describe('backoffMs', () => {
-  it('grows, is never above its bound and never under half of the step', () => {
+  it('grows, and is never above its limit nor below half of the step', () => {
     fc.assert(
       fc.property(fc.nat(100), fc.double({ min: 0, max: 1, noNaN: true }), (attempt, chance) => {
         const ms = backoffMs(attempt, { baseMs: 10, maxMs: 1000, random: () => chance });

@@ -19,13 +19,13 @@ function isShown(text: string): boolean {
 }
 
 describe('text for a terminal', () => {
-  it('has nothing that directs it', () => {
+  it('contains nothing that controls it', () => {
     assert.equal(harmless('a\u001b[31mb\r\n\u202ec'), 'a\ufffd[31mb\ufffd\ufffd\ufffdc');
     assert.ok(!isShown(hostile));
     assert.ok(isShown(harmless(hostile)));
   });
 
-  it('has nothing that directs it, whatever it is made of', () => {
+  it('contains nothing that controls it, for any input', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const line = harmless(text);
@@ -34,7 +34,7 @@ describe('text for a terminal', () => {
     );
   });
 
-  it('shows what nobody would see, in lines, JSON and XML', () => {
+  it('makes invisible characters visible, in lines, JSON and XML', () => {
     for (const character of invisible) {
       assert.equal(harmless(`a${character}b`), 'a\ufffdb');
       assert.equal(harmlessLines(`a${character}\nb`), 'a\ufffd\nb');
@@ -46,7 +46,7 @@ describe('text for a terminal', () => {
     }
   });
 
-  it('is JSON of the same value', () => {
+  it('is JSON with the same value', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const value = { [hostile]: [text, hostile, invisible] };
@@ -57,7 +57,7 @@ describe('text for a terminal', () => {
     );
   });
 
-  it('is XML of the same text', () => {
+  it('is XML with the same text', () => {
     assert.equal(harmlessXml('a\n\t\u009b\u202e'), 'a\n\t&#x9b;&#x202e;');
   });
 });

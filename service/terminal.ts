@@ -4,8 +4,8 @@ import { messageOf, SyncError } from './errors.ts';
 import { directingInLines, harmlessLines } from './harmless.ts';
 
 /**
- * The one way to a terminal. What a database, a pod or another program says is shown, and never directs the terminal: it could
- * hide lines, forge others, or have the terminal answer as if somebody typed.
+ * The only way to a terminal. The text of a database, a pod or another program is displayed, and never controls the terminal: it
+ * could hide lines, forge others, or make the terminal answer as if somebody had typed.
  *
  * An output can be lost: the disk is full, or the reader of the pipe has ended. A command whose result cannot be written to standard
  * output fails. Lost lines of standard error or of a log stop nothing: stopping a migration would help nobody, least of all its data.
@@ -14,12 +14,12 @@ import { directingInLines, harmlessLines } from './harmless.ts';
 // Each write reports its own error. Without a listener here, the stream's would end the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 
-/** JSON of the same value in which nothing directs a terminal. @param json - with ends of lines between its parts at most. */
+/** JSON of the same value in which nothing controls a terminal. @param json - line breaks only between its tokens. */
 export function harmlessJson(json: string): string {
   return json.replaceAll(directingInLines, escaped);
 }
 
-/** One escape for each half of a character that has two. */
+/** One escape for each UTF-16 code unit. */
 function escaped(character: string): string {
   return character
     .split('')
@@ -27,7 +27,7 @@ function escaped(character: string): string {
     .join('');
 }
 
-/** XML of the same text in which nothing directs a terminal. */
+/** XML of the same text in which nothing controls a terminal. */
 export function harmlessXml(xml: string): string {
   return xml.replaceAll(
     directingInLines,
@@ -40,18 +40,18 @@ export async function writeOut(lines: string): Promise<void> {
   await writeDrawn(harmlessLines(lines));
 }
 
-/** Writes lines to standard error. Where these are lost, nobody is told. */
+/** Writes lines to standard error. If they are lost, that is not reported. */
 export function writeError(lines: string): void {
   writeOrLose(process.stderr, harmlessLines(lines));
 }
 
-/** Writes a line of a log, which is {@link harmlessJson}, to standard output. Where it is lost, nobody is told. */
+/** Writes a log line, which is {@link harmlessJson}, to standard output. If it is lost, that is not reported. */
 export function writeLog(line: string): void {
   writeOrLose(process.stdout, line);
 }
 
 /**
- * Writes what directs the terminal on purpose, to standard output. Nothing from outside may be in it.
+ * Writes control sequences to standard output. The text must not contain anything from outside.
  * @throws SyncError OutputLost.
  */
 export async function writeDrawn(text: string): Promise<void> {
@@ -66,10 +66,10 @@ function lost(output: string, cause: unknown): SyncError {
   return new SyncError('OutputLost', `${output} takes nothing: ${messageOf(cause)}`, { cause });
 }
 
-/** The exit code of a command that nobody reads any more: what a shell says of a program that SIGPIPE has ended. */
+/** The exit code of a command whose reader has gone: the one that a shell reports for a program that SIGPIPE has ended. */
 export const readerGoneExitCode = 141;
 
-/** Whether an output is lost because its reader has ended, as `head` and pagers do: nobody has to be told. */
+/** Whether an output is lost because its reader has ended, as `head` and pagers do: that need not be reported. */
 export function isReaderGone(error: unknown): boolean {
   if (!(error instanceof SyncError) || error.name !== 'OutputLost') return false;
   return (error.cause as Partial<NodeJS.ErrnoException> | undefined)?.code === 'EPIPE';
@@ -95,39 +95,39 @@ async function writeTo(stream: Output, text: string): Promise<void> {
   });
 }
 
-/** What Node.js (24) has for a file takes a write for a whole one that was cut short, as the last is on a disk that becomes full. */
+/** Node.js (24) treats a partial write to a file, such as the last one to a disk that becomes full, as a complete one. */
 function writeToFile({ fd }: { readonly fd: number }, bytes: Buffer): void {
   let written = 0;
   while (written < bytes.length) written += writeSync(fd, bytes, written);
 }
 
-/** Gives why what was drawn last was lost. */
+/** Returns why the last drawing was lost. */
 let drawing: Promise<unknown> = Promise.resolve();
 
-/** Where {@link writeError} writes, as far as somebody draws there. */
+/** Where {@link writeError} writes, for programs that draw there. */
 export const errorTerminal = {
   get isTerminal(): boolean {
     return process.stderr.isTTY;
   },
-  /** Undefined where it does not say. */
+  /** Undefined if the terminal does not report it. */
   get columns(): number | undefined {
     return positive(process.stderr.columns);
   },
   get rows(): number | undefined {
     return positive(process.stderr.rows);
   },
-  /** Writes what directs the terminal on purpose. Nothing from outside may be in it. */
+  /** Writes control sequences. The text must not contain anything from outside. */
   draw: (text: string): void => {
     drawing = writeTo(process.stderr, text).catch((error: unknown) => error);
   },
-  /** For a command that does nothing but draw. @throws SyncError OutputLost where what was drawn last was lost. */
+  /** For a command that only draws. @throws SyncError OutputLost if the last drawing was lost. */
   requireDrawn: async (): Promise<void> => {
     const error = await drawing;
     if (error !== undefined) throw lost('standard error', error);
   },
 };
 
-/** Some terminals say 0. */
+/** Some terminals report 0. */
 function positive(size: number | undefined): number | undefined {
   return size === 0 ? undefined : size;
 }

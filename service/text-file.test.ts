@@ -34,14 +34,14 @@ describe('a file that an option names', () => {
     return { path, option: '--config' };
   };
 
-  it('is read as it is, by any name', async () => {
+  it('is read unchanged, under any name', async () => {
     const path = await written('a: "é"\n');
     await symlink(path, join(folder, 'link'));
     assert.equal(readTextFile(at(join(folder, 'link'))), 'a: "é"\n');
     assert.deepEqual(readYamlFile(at(path)), { a: 'é' });
   });
 
-  it('is not read without end', async () => {
+  it('is read only up to a limit', async () => {
     assert.match(
       refused(() => readTextFile(at('/dev/zero'))),
       /more than 4194304 bytes/,
@@ -51,7 +51,7 @@ describe('a file that an option names', () => {
     refused(() => readYamlFile(at(path)));
   });
 
-  it('is refused by its name where it cannot be read', () => {
+  it('is named in the error if it cannot be read', () => {
     for (const path of [folder, join(folder, 'none')])
       assert.match(
         refused(() => readTextFile(at(path))),
@@ -76,7 +76,7 @@ describe('a file that an option names', () => {
     ].join('\n'),
   };
   for (const [what, text] of Object.entries(broken))
-    it(`is refused without what stands in it: ${what}`, async () => {
+    it(`is refused without quoting its content: ${what}`, async () => {
       const path = await written(text);
       const message = refused(() => readYamlFile(at(path)));
       assert.doesNotMatch(message, /hunter2/);

@@ -3,7 +3,7 @@ import { Linter } from 'eslint';
 import tseslint from 'typescript-eslint';
 import config from '../eslint.config.ts';
 
-/** The rules that hold what goes to a terminal, and which expressions there are. */
+/** The lint rules for terminal output, and for regular expressions. */
 const block = config.find(({ ignores }) => ignores?.includes('service/terminal.ts') === true);
 const linter = new Linter();
 
@@ -12,7 +12,7 @@ function problems(code: string): number {
   return linter.verify(code, { languageOptions, rules: block?.rules ?? {} }).length;
 }
 
-describe('the rules of what goes to a terminal', () => {
+describe('the lint rules for terminal output', () => {
   const ways = [
     'process.stdout.write(text)',
     'process.stderr.write(text)',
@@ -49,12 +49,12 @@ describe('the rules of what goes to a terminal', () => {
     'child.stdout.on(event, take)',
     'process.exit()',
   ])
-    it(`take ${other}`, () => {
+    it(`allow ${other}`, () => {
       assert.equal(problems(other), 0);
     });
 });
 
-describe('the rules of expressions', () => {
+describe('the lint rules for regular expressions', () => {
   for (const way of [
     'new RegExp(text)',
     "new RegExp(['(a+', ')+$'].join(''))",
@@ -64,11 +64,11 @@ describe('the rules of expressions', () => {
     'text.search(`(a+)+${end}`)',
     'text.matchAll("a+")',
   ])
-    it(`refuse one that is made when the program runs: ${way}`, () => {
+    it(`refuse one that is built at run time: ${way}`, () => {
       assert.ok(problems(way) > 0);
     });
 
-  it('take a literal, at which the other rules look', () => {
+  it('allow a literal, which the other rules check', () => {
     assert.equal(problems('text.match(/a/); text.matchAll(named); url.search'), 0);
   });
 });

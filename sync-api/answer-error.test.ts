@@ -6,7 +6,7 @@ import { readSyncerCommand, readVerifierCommand, writesOffAlready } from './comm
 import type { Failure, ProgressFailure } from './json.ts';
 
 describe('answeredError', () => {
-  it('reads what our own programs answer, of commands and of progress', () => {
+  it('reads the answers of our own programs to commands and to progress calls', () => {
     const error = new SyncError('CannotCommitYet', 'not yet: wait');
     const expected = { name: 'CannotCommitYet', description: 'not yet: wait' };
     const failure: Failure = genericErrorBody(error);
@@ -33,7 +33,7 @@ describe('answeredError', () => {
     });
   }
 
-  it('finds no error where there is none', () => {
+  it('finds no error if there is none', () => {
     for (const body of [undefined, null, 'error', [], {}, { error: null }, { error: 1 }])
       assert.equal(answeredError(body), undefined);
   });

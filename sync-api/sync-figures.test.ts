@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { detailFigures, summaryFigures } from './sync-figures.ts';
+import { detailFigures, percentOfCopy, summaryFigures } from './sync-figures.ts';
 import { readProgress, type ReportedProgress } from './syncer-answers.ts';
 
 function instances(...told: readonly (object | undefined)[]): (ReportedProgress | undefined)[] {
@@ -11,7 +11,7 @@ const copied = (estimatedCopiedBytes: number): object => ({
 });
 
 describe('the figures of a sync', () => {
-  it('are not known of none', () => {
+  it('are unknown without instances', () => {
     const unknown = { totalBytes: null, copiedBytes: null, lagSeconds: null, eventsApplied: null };
     assert.deepEqual(summaryFigures([]), unknown);
     assert.deepEqual(summaryFigures(instances(undefined, {})), unknown);
@@ -51,5 +51,11 @@ describe('the figures of a sync', () => {
     assert.equal(oplogSeconds, 60);
     assert.deepEqual(indexes, { built: 4, total: 10 });
     assert.deepEqual(warnings, ['one', 'two']);
+  });
+
+  it('have 100 % only at the end of the copy', () => {
+    const shares = [percentOfCopy(0, 0), percentOfCopy(7, 0), percentOfCopy(299, 1_000)];
+    assert.deepEqual(shares, [0, 0, 29]);
+    assert.deepEqual([percentOfCopy(1_000, 1_000), percentOfCopy(1_500, 1_000)], [99, 99]);
   });
 });

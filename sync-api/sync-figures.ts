@@ -1,6 +1,6 @@
 import type { IndexBuilding, ReportedProgress } from './syncer-answers.ts';
 
-/* How far a sync is, put together from what its instances say. Undefined is an instance that has not said anything; null, what is not known. */
+/* The progress of a sync, combined from the reports of its instances. Undefined: an instance has not reported; null: the figure is unknown. */
 type Instances = readonly (ReportedProgress | undefined)[];
 
 /** The main figures of a sync. */
@@ -50,6 +50,15 @@ export function detailFigures(instances: Instances): DetailFigures {
     indexes: built === null || total === null ? null : { built, total },
     warnings: [...new Set(instances.flatMap((one) => one?.warnings ?? []))],
   };
+}
+
+/**
+ * The copied share in whole percent. At most 99, since both figures are estimates: only the end of the copy makes it 100.
+ * @param totalBytes - 0 while the catalog is read.
+ */
+export function percentOfCopy(copiedBytes: number, totalBytes: number): number {
+  const share = totalBytes === 0 ? 0 : copiedBytes / totalBytes;
+  return Math.min(99, Math.floor(share * 100));
 }
 
 /** The names of the fields that hold numbers. */

@@ -16,12 +16,12 @@ describe('readProgress', () => {
     return progress;
   };
 
-  it('finds none where there is no state', () => {
+  it('finds none without a state', () => {
     for (const value of [undefined, null, 'RUNNING', [], ['RUNNING'], {}, { state: 1 }])
       assert.equal(readProgress(value), undefined, JSON.stringify(value));
   });
 
-  it('takes a state of another tool for what it is', () => {
+  it('keeps a state of another tool as it is', () => {
     assert.equal(readProgress({ state: 'INITIALIZING' })?.state, 'INITIALIZING');
   });
 
@@ -32,7 +32,7 @@ describe('readProgress', () => {
     assert.equal(read({ lagTimeSeconds: null, lag: null }).lagTimeSeconds, undefined);
   });
 
-  it('does not know a number that nobody counts to, nor an instance with a name that none has', () => {
+  it('ignores a number that is too large, and an instance with an impossible name', () => {
     const odd = read({
       lagTimeSeconds: 2 ** 53,
       collectionCopy: { estimatedTotalBytes: 1e300, estimatedCopiedBytes: 2 ** 53 - 1 },
@@ -46,7 +46,7 @@ describe('readProgress', () => {
     assert.equal(odd.syncerID?.length, 1_024);
   });
 
-  it('does not know what is of another type, or less than nothing', () => {
+  it('ignores values of another type, and negative numbers', () => {
     const odd = read({
       startedAt: 1,
       reversals: -1,
@@ -66,14 +66,14 @@ describe('readProgress', () => {
     assert.ok([...all, ...numbers].every((value) => value === undefined));
   });
 
-  it('tells from which cluster the sync goes', () => {
+  it('reads the direction of the sync', () => {
     const from = (Source: string) => read({ directionMapping: { Source } }).direction;
     assert.equal(from('cluster0: a:1'), 'Forward');
     assert.equal(from('cluster1: a:1'), 'Reverse');
     assert.equal(from('another: a:1'), undefined);
   });
 
-  it('finds what is in the way of a commit among the warnings, no more of it than helps', () => {
+  it('finds among the warnings what prevents a commit, up to a limit', () => {
     const warnings = [1, 'other', `commit: not possible now: ${'x'.repeat(9_000)}`];
     assert.equal(read({ warnings }).commitObstacle, 'x'.repeat(500));
     assert.equal(read({ warnings: ['other'] }).commitObstacle, undefined);
@@ -87,7 +87,7 @@ describe('tellsNoCommit', () => {
     return tellsNoCommit(progress);
   };
 
-  it('believes what is said, and of a tool that says nothing what follows from its state', () => {
+  it('believes what a tool says; if it says nothing, the state decides', () => {
     assert.equal(tells({ state: 'RUNNING', commitUnderWay: false }), true);
     assert.equal(tells({ state: 'RUNNING', canCommit: true, commitUnderWay: true }), false);
     assert.equal(tells({ state: 'PAUSED', commitUnderWay: null }), false);
@@ -114,20 +114,20 @@ describe('readCollections', () => {
     });
   });
 
-  it('counts what is listed where a tool gives no count', () => {
+  it('counts the listed collections if a tool gives no count', () => {
     const other = { namespace: 'a.c' };
     const { total, copied } = readCollections({ collections: [one, other] }) ?? {};
     assert.deepEqual({ total, copied }, { total: 2, copied: 1 });
   });
 
-  it('finds none where nothing is listed', () => {
+  it('finds none if nothing is listed', () => {
     for (const body of [undefined, {}, { collections: {} }, []])
       assert.equal(readCollections(body), undefined);
   });
 });
 
 describe('combineCollections', () => {
-  it('adds up what instances copy of the same collection', () => {
+  it('adds up the parts of a collection that the instances copy', () => {
     const list = (copiedBytes: number, isCopied: boolean): ReportedCollections => ({
       collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes, isCopied }],
       total: 1,

@@ -3,8 +3,8 @@ import { redactValue } from '../service/redact.ts';
 import type { TopologyAnswer } from './json.ts';
 
 /*
- * What can be read in the answers of a sync tool, ours or another one: mongosync leaves fields out, has others, and has states of its
- * own. Undefined is what a tool does not tell, or does not know.
+ * Reads the answers of a sync tool, ours or another one: mongosync omits fields, has others, and has its own states. Undefined: a
+ * tool does not report the value, or does not know it.
  */
 
 /** The progress of an instance of a sync, as it reports it. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readMismatches, readVerification } from './verifier-answers.ts';
 
 describe('readVerification', () => {
-  it('finds none where there is no phase', () => {
+  it('finds none without a phase', () => {
     for (const value of [undefined, null, 'idle', [], {}, { phase: null }])
       assert.equal(readVerification(value), undefined, JSON.stringify(value));
   });
@@ -14,7 +14,7 @@ describe('readVerification', () => {
     assert.equal(errorOf({ code: 1 }), '{"code":1}');
   });
 
-  it('tells a verdict that is not known yet from a tool that gives none', () => {
+  it('distinguishes a verdict that is not known yet from a tool that reports none', () => {
     const verdictOf = (fields: object) => readVerification({ phase: 'idle', ...fields })?.verdict;
     assert.equal(verdictOf({ verdict: 'equal' }), 'equal');
     assert.equal(verdictOf({ verdict: null }), null);
@@ -22,7 +22,7 @@ describe('readVerification', () => {
     assert.equal(verdictOf({ verdict: 1 }), undefined);
   });
 
-  it('leaves out what is no row of a name and a count', () => {
+  it('omits rows that are not a name and a count', () => {
     const rows = [
       { kind: 'a', count: 2 },
       { kind: 'b' },
@@ -36,7 +36,7 @@ describe('readVerification', () => {
 });
 
 describe('readMismatches', () => {
-  it('reads a page, and finds none where nothing is listed', () => {
+  it('reads a page, and finds none if nothing is listed', () => {
     const mismatch = { namespace: 'a.b', kind: 'options', other: 1 };
     assert.deepEqual(readMismatches({ mismatches: [mismatch], next: 'x' }), {
       mismatches: [mismatch],

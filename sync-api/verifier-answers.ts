@@ -2,8 +2,8 @@ import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../service
 import { redactValue } from '../service/redact.ts';
 
 /*
- * What can be read in the answers of a verifier, ours or another one, which leaves fields out and has others. Undefined is what it does
- * not tell, or does not know.
+ * Reads the answers of a verifier, ours or another one, which may omit fields and have others. Undefined: the verifier does not
+ * report the value, or does not know it.
  */
 
 /** The progress of a verification, as a verifier reports it. */

@@ -1,8 +1,7 @@
 import { collectDefaultMetrics } from 'prom-client';
-import { apiTokenHashOf } from '../service/api-token.ts';
 import { startHttpServer } from '../service/http-server.ts';
+import { apiServerOf } from '../service/listening.ts';
 import type { Logger } from '../service/logger.ts';
-import { certificateFiles } from '../service/served-certificate.ts';
 import { syncerRoutes } from './api/routes.ts';
 import { optionsOfInstance, type SyncerOptions } from './options/syncer-options.ts';
 import { Syncer } from './lifecycle/syncer.ts';
@@ -21,14 +20,11 @@ export async function startSyncer(
   await using running = new AsyncDisposableStack();
   running.use(
     await startHttpServer({
-      host: options.host,
-      port: options.port,
+      ...apiServerOf(options),
       routes: syncerRoutes(syncer),
       logger,
       metrics: syncer.monitor.registry,
       isReady: () => syncer.isReady,
-      apiTokenHash: apiTokenHashOf(options),
-      certificate: certificateFiles(options),
     }),
   );
   await syncer.run(signal);

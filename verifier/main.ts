@@ -1,11 +1,10 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient } from '../mongo/cluster-client.ts';
-import { apiTokenHashOf } from '../service/api-token.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
+import { apiServerOf } from '../service/listening.ts';
 import type { Logger } from '../service/logger.ts';
-import { certificateFiles } from '../service/served-certificate.ts';
 import { verifierRoutes } from './api/routes.ts';
 import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
@@ -88,14 +87,11 @@ export async function openVerifier(
   });
   const server = resources.use(
     await startHttpServer({
-      host: options.host,
-      port: options.port,
+      ...apiServerOf(options),
       routes: verifierRoutes(verifier),
       logger,
       metrics: monitor.registry,
       isReady: () => verifier.isReady,
-      apiTokenHash: apiTokenHashOf(options),
-      certificate: certificateFiles(options),
     }),
   );
   const held = resources.move();

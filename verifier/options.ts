@@ -1,9 +1,7 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
-import { apiTokenOptions } from '../service/api-token.ts';
-import { hostOption } from '../service/listening.ts';
+import { apiOptions } from '../service/listening.ts';
 import { logOptions } from '../service/logger.ts';
 import { configOption, type Options, type OptionTable } from '../service/options.ts';
-import { certificateOptions } from '../service/served-certificate.ts';
 
 /** The options of `clustersync verifier`. */
 export const verifierOptionTable = {
@@ -52,7 +50,7 @@ export const verifierOptionTable = {
     default: 0,
     range: [0, Number.MAX_SAFE_INTEGER],
     description:
-      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is rejected',
+      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is refused',
   },
   id: {
     type: 'string',
@@ -68,16 +66,8 @@ export const verifierOptionTable = {
     default: false,
     description: 'include differing values in the API and in reports',
   },
-  port: {
-    type: 'integer',
-    default: 27020,
-    range: [0, 65_535],
-    description: 'HTTP port; 0 for any free port',
-  },
-  ...hostOption,
-  ...apiTokenOptions,
+  ...apiOptions(27020),
   ...connectionFileOptions,
-  ...certificateOptions,
   workers: {
     type: 'integer',
     default: 4,

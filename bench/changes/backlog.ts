@@ -3,26 +3,26 @@ import type { LoadDocument, LoadOperation } from './operations.ts';
 import { writeInBulk } from './operations.ts';
 import { pause, writers, type ChangesGround } from './ground.ts';
 
-/** A backlog of mixed events applied, beside the same operations written straight to the destination. */
+/** The application of a backlog of mixed events, compared with writing the same operations directly to the destination. */
 export interface BacklogResult {
   readonly events: number;
   /** Operations per second of bulk writes to the destination. */
   readonly floorPerSecond: number;
-  /** Events per second, from the moment the stopped syncer goes on until the destination has them all. */
+  /** Events per second, from the moment the stopped syncer continues until the destination has them all. */
   readonly eventsPerSecond: number;
-  /** Of bulk writes: CPU seconds of the destination, and of the client. */
+  /** For the bulk writes: CPU seconds of the destination, and of the client. */
   readonly floorCost: Cost<'destination' | 'bench'>;
-  /** Of applying: CPU seconds of the syncer and of the servers. */
+  /** For applying: CPU seconds of the syncer and of the servers. */
   readonly applyCost: Cost<'syncer' | 'source' | 'destination'>;
 }
 
-/** Which of the two is measured first: what the machine does besides must not always meet the same one. */
+/** Which of the two is measured first. This alternates, so that other load on the machine does not always hit the same one. */
 export type Order = 'bulk writes first' | 'applying first';
 
 /**
- * Stops the syncer, writes mixed operations to the source, and measures how long the syncer needs for them once it goes
- * on; and before or after that, with nothing else at work, the same operations as bulk writes to another database of the
- * destination.
+ * Stops the syncer, writes mixed operations to the source, and measures how long the syncer needs for them once it
+ * continues. Before or after that, measures the same operations as bulk writes to another database of the destination, while
+ * nothing else runs.
  */
 export async function measureBacklog(
   ground: ChangesGround,

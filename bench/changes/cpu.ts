@@ -1,12 +1,12 @@
 import { cpuSecondsOf } from '../process-usage.ts';
 
-/** Wall-clock and CPU seconds that work took; CPU by the names of processes. */
+/** Wall-clock and CPU seconds that work took; CPU by process name. */
 export interface Cost<Name extends string> {
   readonly seconds: number;
   readonly cpuSeconds: Readonly<Record<Name, number>>;
 }
 
-/** Runs work, and measures what it and the processes take for it. */
+/** Runs work, and measures the time and the CPU time of the processes that it takes. */
 export async function costOf<Name extends string>(
   pids: Readonly<Record<Name, readonly (number | undefined)[]>>,
   run: () => Promise<void>,

@@ -1,24 +1,24 @@
 import { pause, type ChangesGround } from './ground.ts';
 import type { LoadDocument } from './operations.ts';
 
-/** Milliseconds from the sending of each write until it is seen on the destination. */
+/** Milliseconds from sending each write until it is visible on the destination. */
 export interface WriteDelays {
-  /** Written to the source, and brought over. */
+  /** Written to the source and synced. */
   readonly synced: readonly number[];
   /** The floor: the same client writes to the source, and then to the destination by itself. */
   readonly direct: readonly number[];
 }
 
-/** What a live load of mixed operations led to. */
+/** The effect of a live load of mixed operations. */
 export interface LiveResult extends WriteDelays {
   readonly operationsPerSecond: number;
-  /** The largest lag that progress showed. */
+  /** The largest lag that progress reported. */
   readonly maxLagTimeSeconds: number;
   /** From the end of the load until the destination has everything. */
   readonly catchUpMs: number;
 }
 
-/** Writes single documents one after the other, synced and directly in turn, `count` of each. */
+/** Writes single documents one after the other, alternately synced and directly, `count` of each. */
 export async function measureSingleWrites(
   ground: ChangesGround,
   count: number,
@@ -33,7 +33,7 @@ export async function measureSingleWrites(
   return delays;
 }
 
-/** Lets all writers write one operation after the other, as fast as the source answers, and watches the lag. */
+/** Lets all writers write operation after operation, as fast as the source answers, and watches the lag. */
 export async function measureLive(ground: ChangesGround, loadMs: number): Promise<LiveResult> {
   const rows = ground.source.db('bench').collection<LoadDocument>('rows');
   const end = AbortSignal.timeout(loadMs);

@@ -7,7 +7,7 @@ import { MixedLoad, type LoadDocument } from './operations.ts';
 
 export const writers = 4;
 
-/** Documents that are there before a measurement, for each writer. */
+/** Documents that exist before a measurement, for each writer. */
 const documentsBefore = 10_000;
 
 const never = new AbortController().signal;
@@ -17,15 +17,15 @@ export interface ChangesGround extends AsyncDisposable {
   readonly source: MongoClient;
   readonly destination: MongoClient;
   readonly syncer: SyncerProcess;
-  /** Processes by what they do; `bench` is this one, which is the client of the floor. */
+  /** Processes by role; `bench` is this process, the client of the floor. */
   pids(): Record<'syncer' | 'source' | 'destination' | 'bench', (number | undefined)[]>;
-  /** The writers' loads: they go on where the one before has ended. */
+  /** The writers' loads: each measurement continues where the one before it ended. */
   readonly loads: readonly MixedLoad[];
-  /** Waits until the destination has a document in a collection, asking as often as it answers. */
+  /** Waits until the destination has a document in a collection; asks again as soon as it has answered. */
   readonly seen: (namespace: Namespace, id: string) => Promise<void>;
 }
 
-/** Starts the servers with `members` each, the sync, and waits until it applies change events. */
+/** Starts the servers, with `members` each, and the sync, and waits until it applies change events. */
 export async function startChangesGround(members: 1 | 3): Promise<ChangesGround> {
   const ground = new AsyncDisposableStack();
   const set = async (name: string): Promise<{ set: ReplicaSet; client: MongoClient }> => {
@@ -68,7 +68,7 @@ export async function startChangesGround(members: 1 | 3): Promise<ChangesGround>
           deadline.throwIfAborted();
       },
       [Symbol.asyncDispose]: async () => {
-        // In order, so that a profile of the process is written.
+        // An orderly end, so that a profile of the process is written.
         await syncer.kill('SIGTERM');
         await ground.disposeAsync();
       },
@@ -79,7 +79,7 @@ export async function startChangesGround(members: 1 | 3): Promise<ChangesGround>
   }
 }
 
-/** Waits as long as it is asked to. */
+/** Waits for the time that is given. */
 export async function pause(ms: number): Promise<void> {
   await sleep(ms, never);
 }

@@ -1,4 +1,4 @@
-// Measures how fast changes are applied, each figure beside its floor, and writes bench/results/changes.*.
+// Measures how fast changes are applied, each figure with its floor, and writes bench/results/changes.*.
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { machineText, writeResults } from '../results.ts';
@@ -13,7 +13,7 @@ const { values } = parseArgs({
     events: { type: 'string', default: '200000' },
     rounds: { type: 'string', default: '3' },
     liveSeconds: { type: 'string', default: '30' },
-    /** In all rounds together. */
+    /** For all rounds together. */
     singleWrites: { type: 'string', default: '200' },
   },
 });
@@ -31,7 +31,7 @@ for (let round = 0; round < roundCount; round++) {
   const live = await measureLive(ground, Number(values.liveSeconds) * 1_000);
   console.log(`live: ${live.operationsPerSecond} operations/s, ${live.catchUpMs.toFixed(0)} ms`);
   rounds.push({ loadAverage, backlog, singleWrites, live });
-  // After each round, so that a run that is cut off leaves those before.
+  // After each round, so that the results of a run that is interrupted are not lost.
   const results = {
     at: new Date().toISOString(),
     machine: machineText(),

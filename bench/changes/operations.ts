@@ -12,7 +12,7 @@ export interface LoadDocument extends Document {
 
 export type LoadOperation = AnyBulkWriteOperation<LoadDocument>;
 
-/** Of each operation in a hundred. */
+/** How many of a hundred operations are of each kind. */
 const insertPercent = 50;
 const updatePercent = 40;
 
@@ -20,8 +20,8 @@ const updatePercent = 40;
 const bulkSize = 1_000;
 
 /**
- * What the writers of a mixed load do: 50 % inserts, 40 % updates, 10 % deletes, each writer on documents of its own.
- * No `_id` comes again after its delete, so that bulk writes may be unordered.
+ * What the writers of a mixed load do: 50 % inserts, 40 % updates, 10 % deletes; each writer has its own documents.
+ * No `_id` is used again after its delete, so bulk writes may be unordered.
  */
 export class MixedLoad {
   readonly #random: SeededRandom;
@@ -33,7 +33,7 @@ export class MixedLoad {
     this.#random = new SeededRandom(writer + 1);
   }
 
-  /** Documents that are there before the load begins. */
+  /** Documents that exist before the load begins. */
   documents(count: number): LoadDocument[] {
     return Array.from({ length: count }, () => this.#document());
   }

@@ -45,7 +45,7 @@ describe('the report of the changes bench', () => {
     assert.equal(plotOf(results).match(/<rect /g)?.length, 4 + 4 + 4);
   });
 
-  it('takes percentiles of what there is', () => {
+  it('takes percentiles of few values', () => {
     const hundred = Array.from({ length: 100 }, (_, index) => index + 1);
     assert.deepEqual([percentile(hundred, 0.5), percentile(hundred, 0.99)], [50, 99]);
     assert.equal(percentile([3], 0.99), 3);

@@ -4,20 +4,20 @@ import { percentile } from '../statistics.ts';
 import type { BacklogResult } from './backlog.ts';
 import type { LiveResult, WriteDelays } from './delays.ts';
 
-/** What was measured in one round, one after the other. */
+/** The measurements of one round, taken one after the other. */
 export interface ChangesRound {
-  /** Processes that wanted a core in the minute before, whatever they were. */
+  /** Runnable processes in the minute before (load average), of any program. */
   readonly loadAverage: number;
   readonly backlog: BacklogResult;
   readonly singleWrites: WriteDelays;
   readonly live: LiveResult;
 }
 
-/** What was measured in one run. */
+/** The measurements of one run. */
 export interface ChangesResults {
   readonly at: string;
   readonly machine: string;
-  /** Of each replica set. */
+  /** In each replica set. */
   readonly members: number;
   readonly rounds: readonly ChangesRound[];
 }
@@ -113,7 +113,7 @@ interface DelayList {
   readonly isOurs: boolean;
 }
 
-/** The delays of all rounds together. */
+/** The delays from all rounds. */
 function delayLists(rounds: readonly ChangesRound[]): DelayList[] {
   return [
     { label: 'synced', of: 'singleWrites', way: 'synced' } as const,

@@ -13,7 +13,7 @@ export interface CollectionsResult {
   readonly contender: string;
   readonly seconds: number;
   readonly tool: Usage;
-  /** Of all answers of progress while it worked; undefined for the floor. */
+  /** Over all answers to progress calls while it worked; undefined for the floor. */
   readonly progressMs: ProgressDelays | undefined;
 }
 
@@ -22,17 +22,17 @@ export interface ProgressDelays {
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
-  /** Of the slowest: while the tool or the one who asked was ready to run, and had no core. */
+  /** During the slowest call: how long the tool or the caller was ready to run, but had no core. */
   readonly maxWaitedForCore: number;
 }
 
-/** Milliseconds until one answer came, and how many of them the two programs waited for a core. */
+/** Milliseconds until an answer, and how many of these the two programs waited for a core. */
 interface Delay {
   readonly ms: number;
   readonly waitedMs: number;
 }
 
-/** To ask all the time would keep the tool busy. */
+/** Asking without a pause would keep the tool busy. */
 const askEveryMs = 20;
 
 /** Creates all collections on the empty destination. */
@@ -41,7 +41,7 @@ export type Contender = (
   count: number,
 ) => Promise<Omit<CollectionsResult, 'contender'>>;
 
-/** The floor creates as many side by side as help, or as many as mongorestore does, and waits as it does. */
+/** The floor creates as many in parallel as helps, or as many as mongorestore does, and waits as it does. */
 export function contendersWith(floor: string): Readonly<Record<string, Contender>> {
   return {
     floor: floorOf(floor, ['-connections=8']),

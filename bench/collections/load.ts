@@ -4,11 +4,11 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 /** The database of all collections. */
 export const database = 'bench';
 
-/** What is in each collection, beside an index on `number`. */
+/** The content of each collection, besides an index on `number`. */
 export const documentsEach = 10;
 export const documentBytes = 300;
 
-/** Fills the source: `count` collections of equal content. */
+/** Fills the source with `count` collections of the same content. */
 export async function loadCollections(source: MongoClient, count: number): Promise<void> {
   const db = source.db(database, { writeConcern: { w: 1 } });
   const text = 'x'.repeat(documentBytes - 40);
@@ -31,7 +31,7 @@ export function namesOf(count: number): string[] {
   return Array.from({ length: count }, (_, number) => `c${number}`);
 }
 
-/** @throws when a collection, a document or an index is missing. */
+/** @throws if a collection, a document or an index is missing. */
 export async function assertLoaded(destination: MongoClient, count: number): Promise<void> {
   const db = destination.db(database);
   await forEachConcurrently(namesOf(count), 8, async (name) => {

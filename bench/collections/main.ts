@@ -1,4 +1,4 @@
-// Measures how fast many small collections are created and copied, beside a program that only creates them, and writes
+// Measures how fast many small collections are created and copied, compared with a program that only creates them, and writes
 // bench/results/collections.*.
 import { parseArgs } from 'node:util';
 import { MongoClient } from 'mongodb';
@@ -15,7 +15,7 @@ const { values } = parseArgs({
   options: {
     collections: { type: 'string', default: '10000' },
     rounds: { type: 'string', default: '1' },
-    /** Beginnings of their names, comma-separated. */
+    /** Prefixes of their names, comma-separated. */
     contenders: { type: 'string', default: '' },
   },
 });
@@ -36,7 +36,7 @@ await withClient(source, async (client) => {
 const results: CollectionsResult[] = [];
 for (let round = 1; round <= Number(values.rounds); round++) {
   for (const [contender, run] of contenders) {
-    // Dropping so many takes longer than a new server.
+    // Dropping so many collections takes longer than starting a new server.
     await using destination = await startServer('destination');
     const result = { contender, ...(await run({ source, destination }, count)) };
     await withClient(destination, async (client) => {

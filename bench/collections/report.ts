@@ -2,7 +2,7 @@ import { markdownTable } from '../results.ts';
 import { median } from '../statistics.ts';
 import type { CollectionsResult } from './contenders.ts';
 
-/** The results as a table in Markdown: medians over the rounds, and the worst memory and delays. */
+/** The results as a Markdown table: medians over the rounds, and the worst memory and delays. */
 export function tableOf(results: readonly CollectionsResult[]): string {
   const names = [...new Set(results.map(({ contender }) => contender))];
   const secondsOf = (name: string): number | undefined => {

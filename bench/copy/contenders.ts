@@ -18,8 +18,8 @@ export interface Contender {
   /** Why it cannot take part on this machine. */
   readonly obstacle?: string;
   /**
-   * Prepares the copy, and returns what does it; `pids` are those of its processes. What it returns is disposed of
-   * after the copy.
+   * Prepares the copy, and returns an object that carries it out and is disposed of after it; `pids` are those of its
+   * processes.
    */
   readonly prepare: (task: CopyTask) => Promise<PreparedCopy>;
 }
@@ -30,7 +30,7 @@ export interface PreparedCopy extends AsyncDisposable {
   readonly run: () => Promise<void>;
 }
 
-/** The contenders that a machine has, and those that it lacks, with the reason. */
+/** The contenders that this machine has, and those that it lacks, with the reason. */
 export async function findContenders(floor: string): Promise<readonly Contender[]> {
   const tools = await missingPrograms(['mongodump', 'mongorestore']);
   const obstacle = tools.length > 0 ? { obstacle: `${tools.join(' and ')} not on PATH` } : {};

@@ -8,18 +8,18 @@ export const database = 'bench';
 const insertBytes = 4_000_000;
 const loaders = 4;
 
-/** What is copied: `collections` of equal content, each with the indexes. */
+/** What is copied: `collections` with the same content, each with the indexes. */
 export interface DataSet {
   readonly name: string;
   readonly collections: number;
-  /** In each collection, at SIZE=1. */
+  /** Per collection, at SIZE=1. */
   readonly documents: number;
   readonly documentBytes: number;
-  /** Keys of the indexes besides the one on `_id`. */
+  /** Keys of the indexes other than the one on `_id`. */
   readonly indexes: readonly Readonly<Record<string, 1 | -1>>[];
 }
 
-/** The data sets, by what is hard about them: secondary indexes, many small documents, large documents. */
+/** The data sets, named after what makes them hard: secondary indexes, many small documents, large documents. */
 export const dataSets: readonly DataSet[] = [
   {
     name: 'indexed',
@@ -49,8 +49,8 @@ export function documentsIn({ documents }: DataSet, size: number): number {
 }
 
 /**
- * Fills the source with a set, in place of whatever was there; majority-acknowledged. Returns the bytes of documents.
- * @param prepare - called when nothing is there.
+ * Replaces the content of the source with a set, acknowledged by a majority. Returns the size of the documents in bytes.
+ * @param prepare - called while the source is empty.
  */
 export async function loadDataSet(
   source: MongoClient,
@@ -91,7 +91,7 @@ export async function loadDataSet(
 const states = ['new', 'active', 'paused', 'closed'];
 const words = 'lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod'.split(' ');
 
-/** About as compressible as ordinary data: words, with random text among them. */
+/** About as compressible as ordinary data: words mixed with random text. */
 function documentOf(set: DataSet, number: number, random: SeededRandom): Document {
   const head = {
     _id: new ObjectId(),
@@ -102,7 +102,7 @@ function documentOf(set: DataSet, number: number, random: SeededRandom): Documen
   };
   const headBytes = 130;
   let text = '';
-  // A few random pieces, repeated: making every byte of a GB anew would take longer than all the rest.
+  // A few random pieces, repeated: generating every byte of a GB would take longer than everything else.
   let piece = '';
   while (piece.length < Math.min(2_000, set.documentBytes - headBytes))
     piece += `${random.chance(0.4) ? random.below(2 ** 31).toString(36) : random.pick(words)} `;

@@ -15,7 +15,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '1' },
     /** Names, comma-separated. */
     sets: { type: 'string', default: dataSets.map(({ name }) => name).join(',') },
-    /** Beginnings of their names, comma-separated. */
+    /** Prefixes of their names, comma-separated. */
     contenders: { type: 'string', default: '' },
   },
 });

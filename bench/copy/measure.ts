@@ -11,7 +11,7 @@ export interface CopyResult {
   readonly round: number;
   readonly seconds: number;
   readonly megabytes: number;
-  /** Of the contender's processes. */
+  /** Used by the contender's processes. */
   readonly tool: Usage;
   /** CPU seconds of both mongods. */
   readonly mongodCpuSeconds: number;
@@ -53,8 +53,8 @@ export async function startCopyGround(): Promise<CopyGround> {
 }
 
 /**
- * Lets a contender copy a data set that is on the source to an empty destination, and measures it.
- * @throws when the destination does not have all documents and indexes after it.
+ * Lets a contender copy the data set on the source to an empty destination, and measures it.
+ * @throws if the destination does not have all documents and indexes afterwards.
  */
 export async function measureCopy(
   ground: CopyGround,
@@ -102,11 +102,11 @@ export async function measureCopy(
   };
 }
 
-/** Drops what a copy before has left there. */
+/** Drops what an earlier copy has left there. */
 export async function emptyDestination(destination: MongoClient): Promise<void> {
   for (const name of [database, 'clustersync_internal'])
     await destination.db(name).dropDatabase({ writeConcern: { w: 'majority' } });
-  // What was dropped is written to disk now, not during the next copy.
+  // The drops are written to disk now, not during the next copy.
   await destination.db('admin').command({ fsync: 1 });
 }
 

@@ -3,7 +3,7 @@ import { markdownTable } from '../results.ts';
 import { median } from '../statistics.ts';
 import type { CopyResult } from './measure.ts';
 
-/** What is written of each set and contender: the medians over the rounds. */
+/** The figures for each set and contender: medians over the rounds. */
 export interface CopyRow {
   readonly set: string;
   readonly contender: string;
@@ -12,7 +12,7 @@ export interface CopyRow {
   readonly toolCpuSeconds: number;
   readonly mongodCpuSeconds: number;
   readonly peakMebibytes: number;
-  /** Seconds over those of the floor that builds the indexes at the same time; undefined for the floor itself. */
+  /** Seconds divided by those of the floor that builds the indexes at the same time; undefined for the floor itself. */
   readonly overFloor: number | undefined;
 }
 
@@ -41,7 +41,7 @@ export function rowsOf(results: readonly CopyResult[]): CopyRow[] {
   });
 }
 
-/** The floor that builds indexes when this contender does; dump and restore build them after the documents. */
+/** The floor that builds indexes at the time when this contender does; dump and restore build them after the documents. */
 function floorOf({ contender }: Pick<CopyRow, 'contender'>): string | undefined {
   if (contender.startsWith('floor')) return undefined;
   return contender.includes('before') ? 'floor, indexes before' : 'floor, indexes after';

@@ -23,18 +23,18 @@ import type { KubeObject } from '../../operator/kube/resource.ts';
 import { createLogger } from '../../service/logger.ts';
 
 const { signal } = new AbortController();
-/** Of the API of syncers. */
+/** The port of the syncers' API. */
 export const syncerPort = 27182;
 const deadlineMs = 300_000;
 const parallel = 8;
 
-/** Whose ClusterSyncs they are, and where. */
+/** Who owns the ClusterSyncs, and where they are. */
 export interface Owned {
   readonly namespace: string;
   readonly name: string;
 }
 
-/** A real API server with ClusterSyncs of several namespaces, whose pods are played. */
+/** A real API server with ClusterSyncs in several namespaces; their pods are simulated. */
 export class FairnessGround implements AsyncDisposable {
   readonly client: KubeClient;
   readonly kubeconfig: string;
@@ -84,7 +84,7 @@ export class FairnessGround implements AsyncDisposable {
     return await this.#addresses.reserve();
   }
 
-  /** Makes ClusterSyncs in a namespace, each with its own destination. */
+  /** Creates ClusterSyncs in a namespace, each with its own destination. */
   async makeSyncs(
     namespace: string,
     count: number,
@@ -104,12 +104,12 @@ export class FairnessGround implements AsyncDisposable {
     return all;
   }
 
-  /** What a Secret of a destination holds. */
+  /** The content of the Secret of a destination. */
   destinationData({ namespace, name }: Owned, user = 'user'): object {
     return uriData(`mongodb://${user}:secret@${name}.${namespace}.new/`);
   }
 
-  /** Waits until their StatefulSets are made, and runs a pod for each. */
+  /** Waits until their StatefulSets exist, and runs a pod for each. */
   async runPods(all: readonly Owned[], addressOf: (index: number) => string): Promise<void> {
     const setOf = ({ namespace, name }: Owned): StatefulSet | undefined =>
       this.#sets.get(`${namespace}/${name}-syncer`);
@@ -120,7 +120,7 @@ export class FairnessGround implements AsyncDisposable {
     });
   }
 
-  /** The StatefulSet of a ClusterSync, once it is made. */
+  /** The StatefulSet of a ClusterSync, once it exists. */
   setOf({ namespace, name }: Owned): StatefulSet | undefined {
     return this.#sets.get(`${namespace}/${name}-syncer`);
   }
@@ -129,7 +129,7 @@ export class FairnessGround implements AsyncDisposable {
     return await this.client.patch(clusterSyncs, ref, { spec }, { signal });
   }
 
-  /** Resolves as soon as the bench is told of a ClusterSync that is so. */
+  /** Resolves as soon as the watch reports a ClusterSync that matches. */
   async untilSync(
     { namespace, name }: Owned,
     what: string,
@@ -155,7 +155,7 @@ export class FairnessGround implements AsyncDisposable {
   }
 }
 
-/** Does the same with each, some at a time. */
+/** Runs the same for each, several at a time. */
 export async function inParallel<T>(
   all: readonly T[],
   task: (each: T, index: number) => Promise<void>,

@@ -4,34 +4,34 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('hostile-process.ts', import.meta.url));
 
-/** What a pod does instead of what it should. */
+/** The ways in which a pod misbehaves. */
 export const hostileKinds = [
-  /** Another state at each answer. */
+  /** Answers with another state each time. */
   'flapping',
-  /** Takes the question, and never answers. */
+  /** Accepts the request, and never answers. */
   'stalling',
-  /** A byte a second. */
+  /** Sends one byte a second. */
   'dripping',
-  /** An answer without end. */
+  /** Sends an endless answer. */
   'endless',
-  /** 100,000 levels of JSON. */
+  /** Answers with 100,000 levels of JSON. */
   'levels',
-  /** A progress of 200 KB, another one at each answer. */
+  /** Answers with a progress of 200 KB, a different one each time. */
   'large',
-  /** An error of 200 KB, another one at each answer. */
+  /** Answers with an error of 200 KB, a different one each time. */
   'errors',
 ] as const;
 
 /** One of them. */
 export type HostileKind = (typeof hostileKinds)[number];
 
-/** What the process is told. */
+/** The message to the process. */
 export interface HostileSetup {
   readonly addresses: Readonly<Record<HostileKind, string>>;
   readonly port: number;
 }
 
-/** Hostile pods in a process of their own: any number of pods may have the address of their kind. */
+/** Hostile pods in a separate process: any number of pods may have the address of their kind. */
 export class HostilePods implements AsyncDisposable {
   readonly #child: ChildProcess;
 

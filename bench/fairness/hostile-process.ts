@@ -1,4 +1,4 @@
-// Pods that do what none should, each kind at an address of the loopback network. Ends with its parent.
+// Pods that misbehave, each kind at its own address in the loopback network. Ends with its parent.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { applying, copying, idle } from '../../e2e/integration/operator/stand-in.ts';

@@ -1,5 +1,5 @@
-// Measures how soon the operator reacts to the ClusterSyncs of some namespaces beside those of others that are broken or
-// hostile, on a real API server, and writes bench/results/fairness.*.
+// Measures how soon the operator reacts to the ClusterSyncs of some namespaces while those of others are broken or hostile, on a
+// real API server, and writes bench/results/fairness.*.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { OperatorProcess } from '../../e2e/ground/operator-process.ts';
@@ -12,15 +12,15 @@ import { tableOf, type FairnessFigures } from './report.ts';
 
 const { values } = parseArgs({
   options: {
-    /** How often each quiet ClusterSync is changed, beside each of the neighbours. */
+    /** How often each quiet ClusterSync is changed, for each kind of neighbour. */
     rounds: { type: 'string', default: '4' },
-    /** How long the neighbours have been there, before. */
+    /** How long the neighbours run before the measurement. */
     settle: { type: 'string', default: '20' },
-    /** Beside whom; all by default, and only then results are written. */
+    /** Which neighbours; all by default, and results are written only then. */
     beside: { type: 'string' },
   },
 });
-/** As the chart has it. */
+/** As in the chart. */
 const nodeOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 
 const quietNamespaces = ['quiet-a', 'quiet-b', 'quiet-c'];

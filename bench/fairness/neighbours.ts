@@ -5,10 +5,10 @@ import { syncerPort, type FairnessGround, type Owned } from './ground.ts';
 import { HostilePods, hostileKinds, type HostileKind } from './hostile-pods.ts';
 
 const { signal } = new AbortController();
-/** What the broken resources do to the API server by themselves, one after the other. */
+/** The load that the owners of the broken resources put on the API server, one after the other. */
 const disturbMs = 40;
 
-/** Who else there is in the cluster. */
+/** Who else uses the cluster. */
 export const neighbourhoods = {
   alone: 'nobody else',
   broken: 'one namespace with 500 broken ClusterSyncs',
@@ -28,7 +28,7 @@ const brokenCount = 500;
 const stallingCount = 48;
 const hostileCount = 10;
 
-/** Makes the neighbours, and lets them do what they do until this is disposed of. The operator runs. */
+/** Creates the neighbours, and keeps them active until this is disposed of. The operator must be running. */
 export async function moveIn(
   ground: FairnessGround,
   neighbourhood: Neighbourhood,

@@ -3,14 +3,14 @@ import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { inParallel, syncerPort, type FairnessGround, type Owned } from './ground.ts';
 
 const perNamespace = 10;
-/** How many ClusterSyncs are changed at the same time. */
+/** How many ClusterSyncs are changed at once. */
 const atOnce = 2;
 
-/** Milliseconds until a status tells of what has changed. */
+/** Milliseconds until a status shows a change. */
 export interface Reactions {
-  /** Since the API server has said that a spec is stored. */
+  /** From the answer of the API server that a spec is stored. */
   readonly specMs: number[];
-  /** Since a syncer would answer something else, if it were asked. */
+  /** From the time when a syncer would answer differently. */
   readonly answerMs: number[];
 }
 
@@ -19,7 +19,7 @@ interface Quiet {
   readonly syncer: StandIn;
 }
 
-/** ClusterSyncs of some namespaces that work as they should, and whose reactions are measured. */
+/** ClusterSyncs in some namespaces that work as they should; the reactions to their changes are measured. */
 export class QuietSyncs implements AsyncDisposable {
   readonly #ground: FairnessGround;
   readonly #all: readonly Quiet[];
@@ -30,7 +30,7 @@ export class QuietSyncs implements AsyncDisposable {
     this.#all = all;
   }
 
-  /** Makes ten in each of these namespaces; resolves when all are in sync. The operator runs. */
+  /** Creates ten in each of these namespaces; resolves when all are in sync. The operator must be running. */
   static async start(ground: FairnessGround, namespaces: readonly string[]): Promise<QuietSyncs> {
     const syncs: Owned[] = [];
     for (const namespace of namespaces)
@@ -53,7 +53,7 @@ export class QuietSyncs implements AsyncDisposable {
     return new QuietSyncs(ground, all);
   }
 
-  /** Changes each of them so many times, its spec and what its syncer answers in turn. */
+  /** Changes each of them that many times, alternately its spec and the answers of its syncer. */
   async measure(rounds: number): Promise<Reactions> {
     const reactions: Reactions = { specMs: [], answerMs: [] };
     for (let round = 0; round < rounds; round++) {

@@ -3,20 +3,20 @@ import { percentile } from '../statistics.ts';
 import { neighbourhoods, type Neighbourhood } from './neighbours.ts';
 import type { Reactions } from './quiet.ts';
 
-/** What was found beside some neighbours. */
+/** The results for one kind of neighbour. */
 export interface FairnessFigures {
   readonly neighbourhood: Neighbourhood;
-  /** Of the operator that has the neighbours to look after, too. */
+  /** For the operator that also serves the neighbours. */
   readonly quiet: Reactions;
-  /** Of another one at the same time, on the same API server, that has not. */
+  /** For another operator on the same API server, at the same time, that does not. */
   readonly control: Reactions;
-  /** CPU seconds of the operator in each second. */
+  /** CPU seconds of the operator per second. */
   readonly cpuShare: number;
   readonly peakMebibytes: number;
   readonly restarts: number;
 }
 
-/** The reactions of the operator to the quiet ClusterSyncs, beside those of the other one, and what is aimed at. */
+/** The operator's reactions to the quiet ClusterSyncs, those of the other operator, and the targets. */
 export function tableOf(all: readonly FairnessFigures[]): string {
   const row = (what: string, below: string, value: (each: FairnessFigures) => string): string[] => [
     what,

@@ -8,7 +8,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/bson"
 )
 
-// manyCollections says what is created when nothing is copied: c0, c1, ... of a database, each with documents and an index.
+// manyCollections describes what is created when nothing is copied: c0, c1, ... of a database, each with documents and an index.
 type manyCollections struct {
 	database                        string
 	count, documents, documentBytes int
@@ -16,8 +16,8 @@ type manyCollections struct {
 	writeConcern                    any
 }
 
-// create makes the collections as mongorestore does, several side by side, each in three commands. It reads no source:
-// what it makes is what a restore would have in its archive.
+// create creates the collections as mongorestore does, several in parallel, each with three commands. It reads no source: it
+// creates what a restore would read from its archive.
 func (m manyCollections) create(destination string) error {
 	var documents []byte
 	filler := strings.Repeat("x", max(0, m.documentBytes-40))

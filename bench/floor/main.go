@@ -1,5 +1,5 @@
-// Command floor copies collections as fast as the servers let it: what any copier has to do, and nothing else. No
-// document is decoded, nothing is followed, resumed, checked or retried. It is what other copiers are measured against.
+// Command floor copies collections as fast as the servers allow: it does what any copier must do, and nothing else. It does not
+// decode documents, follow changes, resume, check or retry. Other copiers are compared with it.
 package main
 
 import (
@@ -35,7 +35,7 @@ type scan struct {
 	min, max bson.RawValue
 }
 
-// batch is what one fetch has brought: documents as they are on the wire.
+// batch is the result of one fetch: documents as they are on the wire.
 type batch struct {
 	of        collection
 	documents []byte
@@ -55,7 +55,7 @@ func main() {
 	if *isMajority {
 		many.writeConcern = "majority"
 	}
-	// By the environment: connection strings are not for the list of processes, and names may be many.
+	// From the environment: connection strings must not appear in the list of processes, and there may be many names.
 	source, destination := os.Getenv("FLOOR_SOURCE"), os.Getenv("FLOOR_DESTINATION")
 	if many.count > 0 {
 		if err := many.create(destination); err != nil {
@@ -233,7 +233,7 @@ func read(source string, todo <-chan scan, batches chan<- batch) error {
 	return nil
 }
 
-// elements takes the documents out of a BSON array: one after the other, without their keys.
+// elements extracts the documents of a BSON array: one after the other, without their keys.
 func elements(array []byte) []byte {
 	documents := make([]byte, 0, len(array))
 	for at := 4; array[at] != 0; {

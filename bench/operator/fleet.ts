@@ -27,14 +27,14 @@ import { createLogger } from '../../service/logger.ts';
 const { signal } = new AbortController();
 const port = 27182;
 const perNamespace = 100;
-/** Requests of the bench to the API server at the same time. */
+/** How many requests the bench sends to the API server at once. */
 const parallel = 8;
 const deadlineMs = 600_000;
 
-/** As whom the operator writes: the bench is another. */
+/** The user as whom the operator writes; the bench is another user. */
 const operatorUser = 'first';
 
-/** Many ClusterSyncs on a real API server, each with a stand-in for its syncer, and pods that are played. */
+/** Many ClusterSyncs on a real API server, each with a stand-in for its syncer, and simulated pods. */
 export class Fleet implements AsyncDisposable {
   readonly kubeconfig: string;
   readonly #stack: AsyncDisposableStack;
@@ -119,7 +119,7 @@ export class Fleet implements AsyncDisposable {
     return this.#tools.polls;
   }
 
-  /** Waits until all ClusterSyncs are as asked. */
+  /** Waits until all ClusterSyncs match. */
   async untilAll(what: string, isSo: (sync: ClusterSync) => boolean): Promise<void> {
     await until(what, () => this.#syncs.list().every(isSo), deadlineMs);
   }
@@ -152,7 +152,7 @@ export class Fleet implements AsyncDisposable {
     await this.#client.patch(clusterSyncs, ref, { spec }, { signal, deadlineMs: 60_000 });
   }
 
-  /** When a tool took a command first, of those after a time: milliseconds since 1970. */
+  /** When a tool first accepted a command after a given time, in milliseconds since 1970. */
   takenAtMs(index: number, name: string, sinceMs: number): number | undefined {
     const address = this.#addresses[index];
     return this.#tools.commands.find(
@@ -160,7 +160,7 @@ export class Fleet implements AsyncDisposable {
     )?.atMs;
   }
 
-  /** What the operator has written between two moments: milliseconds since 1970. */
+  /** What the operator wrote between two times, given in milliseconds since 1970. */
   async operatorWrites(fromMs: number, toMs: number): Promise<AuditedWrite[]> {
     const writes = await this.#server.auditedWrites();
     return writes.filter(

@@ -15,11 +15,11 @@ import { kindsOf, requestsBetween, requestsIn, valueIn } from './requests.ts';
 const { values } = parseArgs({
   options: {
     syncs: { type: 'string', default: '1000' },
-    /** How long the steady state and the idle one are measured. */
+    /** How long the steady state and the idle state are measured. */
     seconds: { type: 'string', default: '120' },
-    /** How long what is left of a burst may take, before. */
+    /** How long the rest of a burst may take before that. */
     settle: { type: 'string', default: '100' },
-    /** How many changes of spec.state are timed. */
+    /** How many changes of spec.state are measured. */
     changes: { type: 'string', default: '300' },
     /** A folder for a CPU profile of the steady state. */
     profile: { type: 'string' },
@@ -30,7 +30,7 @@ const seconds = Number(values.seconds);
 
 await using fleet = await timed(`${count} ClusterSyncs and their tools`, () => Fleet.start(count));
 
-/** As the chart has it: the second follows from the memory that the pod may have. */
+/** As in the chart: the second one follows from the memory limit of the pod. */
 const memoryOptions = ['--max-semi-space-size=4', '--max-old-space-size=256'];
 const { kubeconfig } = fleet;
 let operator = await OperatorProcess.start({ kubeconfig, nodeOptions: memoryOptions });
@@ -128,7 +128,7 @@ async function measure(what: string): Promise<OperatorFigures['steady']> {
   return result;
 }
 
-/** Milliseconds from a changed spec.state to the command at the tool, of one sync after the other. */
+/** Milliseconds from a change of spec.state to the command at the tool, for one sync after the other. */
 async function delaysOf(changes: number): Promise<OperatorFigures['delaysMs']> {
   const delays: number[] = [];
   const wholes: number[] = [];
@@ -145,7 +145,7 @@ async function delaysOf(changes: number): Promise<OperatorFigures['delaysMs']> {
       30_000,
     );
     const takenMs = fleet.takenAtMs(index, name, sinceMs) ?? Number.NaN;
-    // Often before the API server has answered.
+    // This often happens before the API server has answered.
     delays.push(Math.max(0, takenMs - storedMs));
     wholes.push(takenMs - sinceMs);
   }

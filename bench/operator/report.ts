@@ -2,20 +2,20 @@ import { markdownTable } from '../results.ts';
 import { percentile } from '../statistics.ts';
 import type { Requests } from './requests.ts';
 
-/** What was counted over some time. */
+/** Counts over a period. */
 interface Span {
   readonly seconds: number;
   /** To the API server, by method. */
   readonly requests: Requests;
-  /** What was written there, by kind. */
+  /** Writes there, by kind. */
   readonly writes: Readonly<Record<string, number>>;
   /** Progress calls to the tools. */
   readonly polls: number;
-  /** CPU seconds of the operator in each second. */
+  /** CPU seconds of the operator per second. */
   readonly cpuShare: number;
 }
 
-/** What a run has found. */
+/** The results of a run. */
 export interface OperatorFigures {
   readonly count: number;
   readonly madeSeconds: number;
@@ -24,13 +24,13 @@ export interface OperatorFigures {
   readonly resumedSeconds: number;
   readonly steady: Span;
   readonly idle: Span;
-  /** From a changed spec.state to the command at the tool: since the API server has said that it is stored, and in all. */
+  /** From a change of spec.state to the command at the tool: from the answer of the API server, and in total. */
   readonly delaysMs: { readonly delays: readonly number[]; readonly wholes: readonly number[] };
   readonly peakMebibytes: number;
   readonly residentMebibytes: number;
 }
 
-/** The figures beside what is aimed at. */
+/** The figures and their targets. */
 export function tableOf(figures: OperatorFigures): string {
   const { count, steady, idle, delaysMs, peakMebibytes, residentMebibytes } = figures;
   const seconds = (value: number): string => `${value.toFixed(1)} s`;
@@ -70,7 +70,7 @@ export function tableOf(figures: OperatorFigures): string {
   return markdownTable(['', 'found', 'below'], rows, 1);
 }
 
-/** All but the renewals of the lease, which are the only PUTs. */
+/** All writes except the renewals of the lease, which are the only PUTs. */
 function writesOf(requests: Requests): number {
   return ['POST', 'PATCH', 'DELETE'].reduce((sum, method) => sum + (requests[method] ?? 0), 0);
 }

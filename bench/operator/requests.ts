@@ -3,7 +3,7 @@ import type { AuditedWrite } from '../../e2e/ground/kubernetes/api-server.ts';
 /** Requests to the API server, by method. */
 export type Requests = Readonly<Record<string, number>>;
 
-/** How many requests an operator has sent, from its metrics. */
+/** How many requests an operator has sent, according to its metrics. */
 export function requestsIn(metrics: string): Requests {
   const requests: Record<string, number> = {};
   const pattern = /^rest_client_requests_total\{(.*)\} (\d+)$/gm;
@@ -14,14 +14,14 @@ export function requestsIn(metrics: string): Requests {
   return requests;
 }
 
-/** The requests between two moments, by method. */
+/** The requests between two times, by method. */
 export function requestsBetween(before: Requests, after: Requests): Requests {
   return Object.fromEntries(
     Object.entries(after).map(([method, count]) => [method, count - (before[method] ?? 0)]),
   );
 }
 
-/** How many writes there were of each kind, such as `patch clustersyncs/status`, without the renewals of the lease. */
+/** The number of writes of each kind, such as `patch clustersyncs/status`, without the renewals of the lease. */
 export function kindsOf(writes: readonly AuditedWrite[]): Readonly<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (const { verb, resource, subresource } of writes) {

@@ -8,17 +8,17 @@ const writers = 4;
 const batchDocuments = 500;
 const deadlineMs = 1_800_000;
 
-/** What following a load costs, its own cost on the source included. */
+/** The cost of following a load, including the cost of the load itself on the source. */
 export interface FollowingResult {
   readonly events: number;
-  /** From the beginning of the load until all of it is applied. */
+  /** From the start of the load until all of it is applied. */
   readonly seconds: number;
   readonly toolCpuSeconds: number;
   readonly sourceCpuSeconds: number;
 }
 
 /**
- * Lets the instances of a sync follow inserts, and an update of each document, that are written as fast as the source takes
+ * Lets the instances of a sync follow inserts, and an update of each document, which are written as fast as the source accepts
  * them.
  * @param ns - database and name of an empty collection that is synced.
  */

@@ -30,7 +30,7 @@ interface ShardsResult {
   readonly instances: number;
   readonly round: number;
   readonly seconds: number;
-  /** Of each instance. */
+  /** For each instance. */
   readonly tools: readonly Usage[];
   readonly following: FollowingResult;
 }
@@ -108,7 +108,7 @@ function followingCells(runs: readonly FollowingResult[]): readonly string[] {
   ];
 }
 
-/** Lets instances of these names copy the set to an empty destination, and follow a load. */
+/** Lets instances with these names copy the set to an empty destination, and follow a load. */
 async function copyBy(ids: readonly string[]): Promise<Omit<ShardsResult, 'instances' | 'round'>> {
   for (const name of [database, 'clustersync_internal'])
     await destinationClient.db(name).dropDatabase();

@@ -9,24 +9,24 @@ import {
 
 const chunkBytes = 128 * 1024 * 1024;
 
-/** As many as the syncer asks the source for. */
+/** As many as the syncer requests from the source. */
 const samplesPerPartition = 20;
 
-/** What the planning of a copy takes. */
+/** The cost of planning a copy. */
 export interface PlanningResult {
   readonly partitions: number;
-  /** Chunks of the destination, and how many of them are moved. */
+  /** The chunks of the destination, and how many of them are moved. */
   readonly destinationChunks: number;
   readonly moves: number;
   readonly seconds: number;
-  /** The most that was resident in this process up to now. */
+  /** The peak resident memory of this process so far. */
   readonly peakMebibytes: number;
 }
 
 /**
- * Plans the copy of one collection with chunks on all of many shards, some with three times as many as others: deals it out to an
- * instance for each, and spreads it over as many shards of the destination.
- * @param chunks - of a shard, on average.
+ * Plans the copy of one collection with chunks on each of many shards, some with three times as many as others: divides it among
+ * one instance per shard, and distributes it over as many shards of the destination.
+ * @param chunks - per shard, on average.
  */
 export function measurePlanning(shards: number, chunks: number): PlanningResult {
   const startedAt = performance.now();

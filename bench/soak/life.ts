@@ -22,7 +22,7 @@ import {
 const { signal } = new AbortController();
 let lives = 0;
 
-/** One ClusterSync from its creation over all that can happen to it to its deletion. */
+/** The life of one ClusterSync, from its creation through everything that can happen to it to its deletion. */
 export async function liveThrough(
   ground: OperatorGround,
   tools: SyncTools,
@@ -30,7 +30,7 @@ export async function liveThrough(
 ): Promise<void> {
   lives += 1;
   const life = String(lives);
-  // Whatever is kept of those that are gone adds up.
+  // Anything that is kept of deleted ones adds up.
   const name = `orders-${life}`;
   tools.forget(address);
   const reach = async (expected: string): Promise<void> => {
@@ -47,7 +47,7 @@ export async function liveThrough(
   assert.ok(set);
   await ground.runPod(set, address, { containerID: `test://${life}` });
   await reach('True InSync');
-  // A process that dies, and one that is made anew.
+  // A process that dies, and its replacement.
   await ground.runPod(set, address, { containerID: `test://${life}/again` });
   await ground.patchSync(namespace, { state: 'Paused' }, name);
   await reach('True Paused');
@@ -74,7 +74,7 @@ async function remove<T extends KubeObject>(
 
 const owned: readonly Resource<KubeObject>[] = [statefulSets, services, networkPolicies];
 
-/** What Kubernetes would do: deletes the objects whose owner is gone. */
+/** Deletes the objects whose owner is gone, as Kubernetes would. */
 export async function collectGarbage({ client }: OperatorGround): Promise<void> {
   for (const resource of owned) {
     const { items } = await client.list(resource, { signal });

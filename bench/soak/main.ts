@@ -1,5 +1,5 @@
-// Lets the operator look after resources, Secrets and pods that come and go all the time, for hours, and looks whether it
-// holds more and more of anything. Exits with 1 if so.
+// Runs the operator for hours with resources, Secrets and pods that are constantly created and deleted, and checks whether its
+// use of anything keeps growing. Exits with 1 if so.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { OperatorProcess } from '../../e2e/ground/operator-process.ts';
@@ -11,11 +11,11 @@ import { growthOf, sampleOf, type Sample } from './samples.ts';
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '240' },
-    /** How many ClusterSyncs there are at a time. */
+    /** How many ClusterSyncs exist at a time. */
     syncs: { type: 'string', default: '20' },
-    /** How long each of them lasts, at least. */
+    /** How long each of them exists, at least. */
     pace: { type: 'string', default: '0' },
-    /** More options of node for the operator. */
+    /** Additional Node.js options for the operator. */
     nodeOption: { type: 'string', multiple: true, default: [] },
   },
 });
@@ -23,10 +23,10 @@ const totalMs = Number(values.minutes) * 60_000;
 const paceMs = Number(values.pace) * 1_000;
 const sampleCount = 40;
 const nodeOptions = [
-  // As the chart has them.
+  // As in the chart.
   '--max-semi-space-size=4',
   '--max-old-space-size=256',
-  // What lies there until it is collected would hide, in a short run, what is never collected.
+  // In a short run, garbage that is not collected yet would hide what is never collected.
   '--expose-gc',
   '--import=data:text/javascript,setInterval(gc,1000).unref()',
   ...values.nodeOption,
@@ -44,7 +44,7 @@ await using tools = await SyncTools.start({
   ...times,
 });
 const kubeconfig = ground.server.config().exportConfig();
-// On a machine so busy that the Lease cannot be renewed for ten seconds it would end, and here nobody starts it again.
+// If the machine were so busy that the Lease is not renewed for ten seconds, the operator would end, and nothing here restarts it.
 const options = { leaseDurationSeconds: 300 };
 await using operator = await OperatorProcess.start({ kubeconfig, nodeOptions, options });
 await operator.untilReady();
@@ -75,7 +75,7 @@ const sampling = (async () => {
 })();
 const over = new AbortController();
 const collecting = (async () => {
-  // Also for the last of them: each waits until nothing is left of the one before it.
+  // For the last of them, too: each waits until nothing is left of its predecessor.
   while (!over.signal.aborted) {
     await collectGarbage(ground);
     await sleep(500);
@@ -94,7 +94,7 @@ const failures = (await operator.log()).split('\n').filter((line) => line.includ
 for (const line of failures.slice(0, 10)) console.log(line);
 process.exitCode = grown.length > 0 ? 1 : 0;
 
-/** The last that the operator has said of the ClusterSyncs of a place, and of its own end. */
+/** The last lines that the operator has logged about the ClusterSyncs of a place, and about its own end. */
 async function saidOf({ namespace }: Place): Promise<string> {
   const lines = (await operator.log()).split('\n');
   return lines

@@ -7,14 +7,14 @@ function samples(change: (index: number) => Partial<Sample>): Sample[] {
 }
 
 describe('growthOf', () => {
-  it('finds nothing in what fills at first, goes up and down, and stays', () => {
+  it('reports nothing that fills at first and then goes up and down', () => {
     const found = growthOf(
       samples((index) => ({ residentMebibytes: 150 + Math.min(index, 9) * 8 + (index % 3) * 30 })),
     );
     assert.deepEqual(found, []);
   });
 
-  it('finds what grows', () => {
+  it('reports what keeps growing', () => {
     const found = growthOf(
       samples((index) => ({ heapMebibytes: 80 + 2 * index, watches: 30 + index })),
     );

@@ -1,25 +1,25 @@
 import type { KubeClient } from '../../operator/kube/client.ts';
 import type { OperatorProcess } from '../../e2e/ground/operator-process.ts';
 
-/** What an operator holds at a moment. */
+/** The resources that an operator holds at one time. */
 export interface Sample {
   readonly residentMebibytes: number;
   readonly heapMebibytes: number;
   readonly openFiles: number;
-  /** Open watches of the API server: its own and everybody else's. */
+  /** Open watches at the API server, including those of other clients. */
   readonly watches: number;
 }
 
-/** How much more than at first may be noise, of each figure. */
+/** How much growth of each figure may be noise. */
 const tolerance: Record<keyof Sample, { readonly share: number; readonly more: number }> = {
   residentMebibytes: { share: 0.1, more: 10 },
-  // Of which the garbage has just been collected.
+  // Measured right after a garbage collection.
   heapMebibytes: { share: 0.05, more: 3 },
   openFiles: { share: 0.2, more: 10 },
   watches: { share: 0, more: 3 },
 };
 
-/** Looks at an operator, and at the API server that it uses. */
+/** Takes a sample of an operator, and of the API server that it uses. */
 export async function sampleOf(operator: OperatorProcess, client: KubeClient): Promise<Sample> {
   const metrics = await operator.metrics();
   const path = '/metrics';
@@ -34,8 +34,8 @@ export async function sampleOf(operator: OperatorProcess, client: KubeClient): P
 }
 
 /**
- * What has grown, in words: the least of the last quarter beside the least of the second one. In the first one caches fill;
- * the least is what is left of garbage and of what is just under way.
+ * What has grown, in words: compares the minimum of the last quarter with that of the second quarter. Caches fill in the first
+ * one; the minimum is free of garbage and of work in progress.
  */
 export function growthOf(samples: readonly Sample[]): string[] {
   const quarter = Math.floor(samples.length / 4);

@@ -2,8 +2,8 @@ import { createClusterClient } from '../../mongo/cluster-client.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { asBuffer } from '../../mongo/raw-bson.ts';
 
-// A plain comparison of one collection: a cursor on each side in the order of `_id`, documents held against each other as bytes.
-// Everything that it does not find equal is an error. Says how long it took, without its own start.
+// A plain comparison of one collection: a cursor on each side, in `_id` order; documents are compared as bytes. Any difference is
+// an error. Prints how long the comparison took, without the start of the process.
 const { FLOOR_SOURCE, FLOOR_DESTINATION, FLOOR_NAMESPACES } = process.env;
 const { signal } = new AbortController();
 const client = (uri = '', option: string) => createClusterClient({ uri, option, appName: 'floor' });

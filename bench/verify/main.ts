@@ -1,6 +1,6 @@
-// Measures how fast two replica sets are compared, beside a plain comparison by two cursors, and what comparing again costs when
-// one document in a hundred has changed: documents that lie together, and such that lie as far apart as they can, beside a plain
-// look-up of those. Writes bench/results/verify.*.
+// Measures how fast two replica sets are compared, against a plain comparison with two cursors, and what comparing again costs when
+// one document in a hundred has changed: neighbouring documents, and documents as far apart as possible, against a plain look-up
+// of these. Writes bench/results/verify.*.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
@@ -37,7 +37,7 @@ const ours = 'clustersync';
 const together = 'clustersync, 1 % changed, together';
 const apart = 'clustersync, 1 % changed, apart';
 const lookUp = 'floor, 1 % changed, apart';
-/** Ids that the floor looks up at once, and how often it does so side by side. */
+/** How many ids the floor looks up at once, and how many look-ups it runs in parallel. */
 const idsAtOnce = 1000;
 const lookUpsAtOnce = 4;
 
@@ -80,7 +80,7 @@ await writeResults('verify', {
 });
 console.log(`\n${table}`);
 
-/** Puts the same documents and indexes on the destination. */
+/** Creates the same documents and indexes on the destination. */
 async function copySet({ clients }: CopyGround, set: DataSet): Promise<void> {
   for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
@@ -132,7 +132,7 @@ async function runFloor({ source, destination }: CopyGround, set: DataSet): Prom
   return result(set, 'floor', seconds, tool);
 }
 
-/** The first pass, and the one after it when one document in a hundred has changed on both sides. */
+/** The first pass, and the next one after one document in a hundred has changed on both sides. */
 async function runVerifier(
   ground: CopyGround,
   set: DataSet,
@@ -163,12 +163,12 @@ async function runVerifier(
   };
   await verifier.post('check');
   const first = await pass(ours, 0);
-  // The pause before the next pass, as long as the first took, is enough for this.
+  // The pause before the next pass is as long as the first pass took, which is enough for this.
   await change(ground, set, changed);
   return [first, await pass(again, 1)];
 }
 
-/** Changes the documents that a filter finds: by their ids, so that it is soon done. */
+/** Changes the documents that a filter finds, by their ids, which is fast. */
 async function change({ clients }: CopyGround, set: DataSet, filter: Document): Promise<void> {
   for (const namespace of namespacesOf(set)) {
     const ids = await idsOf(clients.source, namespace, filter);
@@ -185,7 +185,7 @@ async function change({ clients }: CopyGround, set: DataSet, filter: Document): 
   }
 }
 
-/** In their order. */
+/** In ascending order. */
 async function idsOf(client: MongoClient, namespace: string, filter: Document): Promise<unknown[]> {
   const [db = '', coll = ''] = namespace.split('.');
   const options = { projection: { _id: 1 }, sort: { _id: 1 } } as const;
@@ -193,7 +193,7 @@ async function idsOf(client: MongoClient, namespace: string, filter: Document): 
   return found.map(({ _id }): unknown => _id);
 }
 
-/** What looking up some documents on both sides takes, in the order of `_id` as the verifier does. */
+/** How long it takes to look up some documents on both sides, in `_id` order, as the verifier does. */
 async function runLookUp(
   { clients }: CopyGround,
   set: DataSet,
@@ -225,7 +225,7 @@ async function runLookUp(
   return result(set, lookUp, (performance.now() - startedAt) / 1000, tool);
 }
 
-/** How long a pass took, as the log has it; undefined while it is not over. */
+/** How long a pass took, according to the log; undefined until it has ended. */
 function passSeconds(log: string, generation: number): number | undefined {
   for (const line of log.split('\n')) {
     if (!line.includes('"msg":"pass ended"') || !line.endsWith('}')) continue;
@@ -250,7 +250,7 @@ function tableOf(): string {
         (seconds(contender) / seconds('floor')).toFixed(2),
         median(own.map(({ documentsPerSecond }) => documentsPerSecond)).toFixed(0),
         median(own.map(({ tool }) => tool.cpuSeconds)).toFixed(1),
-        // The look-up is made by the program that holds all else.
+        // The look-up runs in this program, which also holds everything else.
         contender === lookUp
           ? ''
           : Math.max(...own.map(({ tool }) => tool.peakMebibytes)).toFixed(0),

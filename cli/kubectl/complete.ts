@@ -1,5 +1,4 @@
-import { offerFor } from '../completion/offer.ts';
-import type { CompletionCommand } from '../completion/commands.ts';
+import { offerFor, type CompletionCommand } from '../completion/commands.ts';
 import { Kubectl } from './kubectl.ts';
 import { syncsResource } from './resources.ts';
 

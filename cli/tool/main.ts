@@ -16,14 +16,14 @@ import { countText } from '../../service/quantities.ts';
 import { RateMeter } from '../render/rate-meter.ts';
 import { Screen } from '../terminal/screen.ts';
 import { terminalStyle } from '../terminal/terminal-style.ts';
-import { addressesOf } from './addresses.ts';
-import type {
-  ApiOptions,
-  CommandOptions,
-  ProgressOptions,
-  ReportOptions,
-  ResetOptions,
-  StatusOptions,
+import {
+  addressesOf,
+  type ApiOptions,
+  type CommandOptions,
+  type ProgressOptions,
+  type ReportOptions,
+  type ResetOptions,
+  type StatusOptions,
 } from './options.ts';
 import { statusText, statusValue } from './status-text.ts';
 import { harmless } from '../../service/harmless.ts';

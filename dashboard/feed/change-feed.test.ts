@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ChangeFeed } from './change-feed.ts';
+import { ChangeFeed, ChangedParts } from './change-feed.ts';
 
 interface Item {
   readonly key: string;
@@ -89,3 +89,13 @@ describe('ChangeFeed', () => {
 function byKey(one: Item, other: Item): number {
   return one.key.localeCompare(other.key);
 }
+
+describe('ChangedParts', () => {
+  it('gives everything at first, then what is another, then nothing', () => {
+    const parts = new ChangedParts<{ a: number; b: readonly number[] | null }>();
+    assert.deepEqual(parts.take({ a: 1, b: [1] }), { a: 1, b: [1] });
+    assert.deepEqual(parts.take({ a: 1, b: [1, 2] }), { b: [1, 2] });
+    assert.equal(parts.take({ a: 1, b: [1, 2] }), undefined);
+    assert.deepEqual(parts.take({ a: 1, b: null }), { b: null });
+  });
+});

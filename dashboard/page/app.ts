@@ -1,11 +1,9 @@
 import { h, type ComponentChild } from 'preact';
-import { useState } from 'preact/hooks';
+import { useState, useEffect } from 'preact/hooks';
 import { icon } from './icons.ts';
 import { Overview } from './overview.ts';
 import { useRoute } from './route.ts';
 import { SyncPage } from './sync-page.ts';
-import { TokenForm } from './token-form.ts';
-import { useTheme } from './theme.ts';
 
 /** The key under which a browser tab remembers the token: until it is closed. */
 const tokenKey = 'clustersync-token';
@@ -74,5 +72,86 @@ function Header(): ComponentChild {
       },
       icon(theme === 'dark' ? 'sun' : 'moon'),
     ),
+  );
+}
+
+type Theme = 'light' | 'dark';
+
+const themeKey = 'clustersync-theme';
+
+/** Light or dark: the system's setting, unless the user has chosen. */
+function useTheme(): [Theme, (theme: Theme) => void] {
+  const [chosen, setChosen] = useState<Theme | undefined>(() => {
+    const kept = localStorage.getItem(themeKey);
+    return kept === 'light' || kept === 'dark' ? kept : undefined;
+  });
+  const system = useSystemTheme();
+  const theme = chosen ?? system;
+  useEffect(() => {
+    document.documentElement.dataset['theme'] = theme;
+  }, [theme]);
+  return [
+    theme,
+    (next) => {
+      localStorage.setItem(themeKey, next);
+      setChosen(next);
+    },
+  ];
+}
+
+function useSystemTheme(): Theme {
+  const [isDark, setDark] = useState(() => matchMedia('(prefers-color-scheme: dark)').matches);
+  useEffect(() => {
+    const query = matchMedia('(prefers-color-scheme: dark)');
+    const note = (): void => {
+      setDark(query.matches);
+    };
+    query.addEventListener('change', note);
+    return () => {
+      query.removeEventListener('change', note);
+    };
+  }, []);
+  return isDark ? 'dark' : 'light';
+}
+
+interface TokenFormProps {
+  /** A token was given and rejected. */
+  readonly isWrong: boolean;
+  readonly onToken: (token: string) => void;
+}
+
+/** Asks for the token. */
+function TokenForm({ isWrong, onToken }: TokenFormProps): ComponentChild {
+  const [text, setText] = useState('');
+  return h(
+    'form',
+    {
+      class: 'card token',
+      onSubmit: (event: Event) => {
+        event.preventDefault();
+        if (text.trim() !== '') onToken(text.trim());
+      },
+    },
+    h('h1', null, 'This dashboard requires a token'),
+    h(
+      'p',
+      { class: 'muted' },
+      'It is in the Secret named by the chart value dashboard.tokenSecret. The browser keeps it until you close this tab.',
+    ),
+    h('label', { for: 'token' }, 'Token'),
+    h('input', {
+      id: 'token',
+      type: 'password',
+      autocomplete: 'off',
+      value: text,
+      'aria-invalid': isWrong,
+      'aria-describedby': isWrong ? 'token-error' : undefined,
+      onInput: (event: InputEvent) => {
+        setText((event.target as HTMLInputElement).value);
+      },
+    }),
+    isWrong &&
+      h('p', { id: 'token-error', class: 'error', role: 'alert' }, 'That is not the token.'),
+    h('button', { type: 'submit', class: 'primary' }, 'Show the syncs'),
   );
 }

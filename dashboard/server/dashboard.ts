@@ -4,8 +4,7 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Changes, PageInfo, Snapshot, SyncReport } from '../api/messages.ts';
 import type { SyncDetail, SyncRow, SyncSummary } from '../api/sync-view.ts';
-import { ChangedParts } from '../feed/changed-parts.ts';
-import { ChangeFeed } from '../feed/change-feed.ts';
+import { ChangedParts, ChangeFeed } from '../feed/change-feed.ts';
 import { History } from '../feed/history.ts';
 import { EventStream } from './event-stream.ts';
 

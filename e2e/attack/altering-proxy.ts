@@ -15,10 +15,10 @@ export interface AnswerPlace {
   readonly path: string;
 }
 
-/** What is done to an answer of a server. */
+/** A change to an answer of a server. */
 export type Alteration = 'drop' | 'retype';
 
-/** Asked for each place in each answer, in the order in which they come: what is to be done there, if anything. */
+/** Called for each place in each answer, in order: returns the change to make there, if any. */
 export type Alter = (place: AnswerPlace) => Alteration | undefined;
 
 interface Asked {
@@ -30,7 +30,7 @@ interface Asked {
 const opReply = 1;
 const moreToCome = 2;
 
-/** In front of a mongod: passes everything on, but for what it alters in the answers to the programs of clustersync. */
+/** A proxy in front of a mongod: forwards everything, and alters answers to the programs of clustersync. */
 export class AlteringProxy implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();

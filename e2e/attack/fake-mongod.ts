@@ -17,11 +17,11 @@ export interface FakeRequest {
   readonly socket: Socket;
   /** `host:port` of the fake server. */
   readonly address: string;
-  /** What an honest primary of a set of one member would answer. */
+  /** The answer of an honest primary of a replica set with one member. */
   readonly honest: Document;
   /** Sends a document as the answer. */
   readonly answer: (document: Document) => void;
-  /** Sends bytes in place of the document of an answer. */
+  /** Sends bytes instead of the document of an answer. */
   readonly answerBytes: (bytes: Uint8Array) => void;
 }
 
@@ -31,7 +31,7 @@ export type FakeAnswer = (request: FakeRequest) => void;
 /** The most that is kept of what clients send. */
 const keptBytes = 16 * 1024 * 1024;
 
-/** A server that speaks MongoDB's protocol, and answers what a test wants it to. It keeps what it was sent. */
+/** A server that speaks MongoDB's protocol, returns the answers that a test sets, and keeps what it receives. */
 export class FakeMongod implements AsyncDisposable {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -39,7 +39,7 @@ export class FakeMongod implements AsyncDisposable {
   #receivedBytes = 0;
   /** Of each command that has come, in order. */
   readonly names: string[] = [];
-  /** Those by which clients wanted to log in. */
+  /** The commands with which clients tried to log in. */
   readonly mechanisms = new Set<string>();
 
   private constructor(answer: FakeAnswer) {

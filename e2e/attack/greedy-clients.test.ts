@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { request, type IncomingMessage } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
-import { maxConnections } from '../../service/connection-bound.ts';
+import { maxConnections } from '../../service/listening.ts';
 import { plainServers } from './plain-servers.ts';
 
 /** As the kubelet waits for a readiness probe. */

@@ -28,13 +28,13 @@ import {
 
 const { signal } = new AbortController();
 
-/** What stands around a password that is told. */
+/** The text around a password that appears in an output. */
 function around(text: string): string {
   const at = text.indexOf(tenantPassword);
   return text.slice(Math.max(0, at - 300), at + 100);
 }
 
-/** An operator that looks after nothing has 140 MiB. */
+/** An operator without any resources needs 140 MiB. */
 const maxPeakMebibytes = 350;
 
 describe('a hostile tenant, on a real API server', () => {
@@ -84,7 +84,7 @@ describe('a hostile tenant, on a real API server', () => {
     return (await ground.client.list(resource, { signal })).items;
   }
 
-  /** The operator has looked at every ClusterSync of the tenant, and lives; another tenant is served. */
+  /** The operator has reconciled every ClusterSync of the tenant and still runs, and another tenant is served. */
   async function assertOthersAreServed(): Promise<void> {
     const { namespace } = await ground.newPlace();
     await ground.createSync(namespace);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { startDashboard, type DashboardServer } from '../../dashboard/server/dashboard-server.ts';
-import { dataRoutes } from '../../dashboard/server/routes.ts';
+import {
+  startDashboard,
+  type DashboardServer,
+  dataRoutes,
+} from '../../dashboard/server/dashboard-server.ts';
 import {
   apiPrograms,
   openApiDocument,

@@ -9,7 +9,7 @@ import { hasEnded } from '../ground/has-ended.ts';
 
 const executable = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
-/** What takes nothing: a device without room, a pipe whose reader has ended before, a file of 1 KiB at most. */
+/** Outputs that accept nothing: a full device, a pipe whose reader has ended, a file of at most 1 KiB. */
 export const losses = {
   full: (stream: 1 | 2) => `exec ${stream}>/dev/full`,
   gone: (stream: 1 | 2) => `exec ${stream}> >(true); wait $!`,
@@ -18,7 +18,7 @@ export const losses = {
 
 /** How a command is run. */
 export interface LosingOptions {
-  /** Where its outputs go; a file that keeps them where nothing is said. */
+  /** Where its outputs go; by default, to a file that keeps them. */
   readonly out?: keyof typeof losses;
   readonly err?: keyof typeof losses;
   /** A link to the executable, by whose name it knows what it is. Default: the executable. */
@@ -36,7 +36,7 @@ export interface LosingEnd {
   readonly errors: string;
 }
 
-/** The executable, with an output that takes nothing. It ends with this object, or with the tests' process. */
+/** The executable, with an output that accepts nothing. It ends with this object, or with the tests' process. */
 export class LosingProcess implements AsyncDisposable {
   readonly #folder: GuardedFolder;
   readonly #child: ChildProcess;

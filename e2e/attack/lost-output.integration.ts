@@ -133,19 +133,19 @@ describe('a command between two deployments that can write nothing', () => {
     assertQuiet(await endOf(args, { out: 'gone' }));
   });
 
-  it('does not write on and on: progress --watch', async () => {
+  it('stops writing: progress --watch', async () => {
     const args = ['progress', '--url', syncer.url, '--watch', '--output', 'json'];
     assertLost(await endOf(args, { out: 'full' }));
     assertQuiet(await endOf(args, { out: 'gone' }));
   });
 
-  it('does not go on for nobody where it tells how far a sync is to standard error alone: progress --watch', async () => {
+  it('ends if nobody reads the progress that it writes to standard error: progress --watch', async () => {
     const args = ['progress', '--url', syncer.url, '--watch'];
     assert.equal((await endOf(args, { err: 'full' })).exitCode, 2);
     assert.equal((await endOf(args, { err: 'gone' })).exitCode, readerGoneExitCode);
   });
 
-  it('tells its result where only what it says meanwhile is lost: status, and report', async () => {
+  it('prints its result if only its messages are lost: status, and report', async () => {
     for (const err of ['full', 'gone'] as const) {
       const status = await endOf(['status', '--url', syncer.url], { err });
       assert.deepEqual(
@@ -160,7 +160,7 @@ describe('a command between two deployments that can write nothing', () => {
 
   for (const program of ['syncer', 'verifier'] as const) {
     for (const loss of ['full', 'gone'] as const) {
-      it(`works without its log, and ends when it is told to: ${program}, ${loss}`, async () => {
+      it(`works without its log, and ends when told to: ${program}, ${loss}`, async () => {
         const port = await freePort();
         const [source, destination] = [
           pair.source.set.uri('syncer'),
@@ -264,7 +264,7 @@ describe('a program for Kubernetes that can write nothing', () => {
     });
 
   for (const loss of ['full', 'gone'] as const)
-    it(`works without its log, and ends when it is told to: operator, ${loss}`, async () => {
+    it(`works without its log, and ends when told to: operator, ${loss}`, async () => {
       const port = await freePort();
       const options = {
         ...{ port: String(port), host: '127.0.0.1', logLevel: 'debug' },

@@ -133,7 +133,7 @@ describe('kubectl clustersync logs, of a sync with many pods,', () => {
     await until('all have ended', () => pids.every((pid) => !existsSync(`/proc/${pid}`)));
   });
 
-  it('follows until it is told to end', async () => {
+  it('follows until told to end', async () => {
     await using following = await logs(['small', '--follow']);
     await until('both logs are shown', async () => {
       const said = await following.output();

@@ -6,9 +6,9 @@ import { fieldLines, formatted } from '../../cli/render/formats.ts';
 import { renderLine } from '../../cli/render/style.ts';
 import { cutTo, fitTo, widthOf } from '../../cli/render/width.ts';
 import { parseNamespaces } from '../../cli/run/start-body.ts';
-import { typeInto } from '../../cli/terminal/line-editor.ts';
-import { findRoute } from '../../dashboard/server/routes.ts';
-import { checkLogin } from '../../mongo/server-login.ts';
+import { typeInto } from '../../cli/terminal/screen.ts';
+import { findRoute } from '../../dashboard/server/dashboard-server.ts';
+import { checkLogin } from '../../mongo/answer-check.ts';
 import {
   codeOf,
   connectionError,
@@ -224,8 +224,8 @@ function reportOf(text: string): Report {
 }
 
 /**
- * What the same modules export besides, by why no text from outside gets there, or is long there. A new function is either one of these,
- * or meets outside text, and is above.
+ * The other exports of the same modules, by the reason why they get no text from outside, or no long one. A new function belongs
+ * here, or, if it gets such text, above.
  */
 export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'decides by a code, a class or a number': [
@@ -239,6 +239,8 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
     ...['isLoopback', 'checkEntries', 'namespaceOf', 'requestedShardKey', 'shardKeyOf'],
   ],
   'writes to a terminal what `harmless` and its kin, above, have made of it': [
-    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal'],
+    ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal', 'Screen'],
   ],
+  'reads BSON, whose lengths it follows, and no text': ['checkAnswer', 'documentOf'],
+  'only passes paths to `findRoute`, above': ['startDashboard'],
 };

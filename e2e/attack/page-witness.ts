@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { findRoute } from '../../dashboard/server/routes.ts';
+import { findRoute } from '../../dashboard/server/dashboard-server.ts';
 import type { WatchedPage } from '../ground/browser/browser.ts';
 import { until } from '../ground/until.ts';
 import { obeyed } from './hostile-texts.ts';
 
-/** A text of a page, and how it stands there. */
+/** A text of a page, and how it appears there. */
 interface ShownText {
   readonly text: string;
   /** It is all that its element holds, and the element keeps its direction to itself. */
@@ -27,7 +27,7 @@ const reports = ['dialog', 'popup', 'download', 'worker', 'frameattached'] as co
 /** How long a page may take nothing from whoever uses it, on a machine that has much else to do: alone it takes a fraction of that. */
 const maxPauseMs = 20_000;
 
-/** Sees whether a page does more with what it is told than to show it. */
+/** Observes whether a page does anything with a text other than display it. */
 export class PageWitness {
   readonly #watched: WatchedPage;
   readonly #origin: string;

@@ -19,7 +19,7 @@ const echo: Route = {
   handle: (body) => ({ got: body }),
 };
 
-/** Every kind of server that there is: syncer, verifier and operator have the same. An API has a POST at `/api/v1/echo`. */
+/** Every kind of server: syncer, verifier and operator use the same one. An API has a POST at `/api/v1/echo`. */
 export const plainServers: Readonly<Record<string, PlainServer>> = {
   'an API': {
     path: '/healthz',

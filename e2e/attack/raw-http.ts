@@ -26,7 +26,7 @@ export async function sendBytes(port: number, bytes: Uint8Array): Promise<RawAns
       socket.destroy();
   });
   const closed = Promise.withResolvers<undefined>();
-  // What the server does not read any more, it resets.
+  // The server resets the connection if it no longer reads.
   socket.on('error', () => undefined);
   socket.on('close', () => {
     closed.resolve(undefined);

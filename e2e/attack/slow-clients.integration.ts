@@ -55,7 +55,7 @@ describe('a client that sends a character a second', function () {
 
 interface Outcome {
   readonly heldMs: number;
-  /** How often another client has asked meanwhile. */
+  /** How many requests another client has sent in the meantime. */
   readonly asked: number;
   readonly answered: number;
 }

@@ -4,7 +4,7 @@ import type { SyncerProcess, SyncerProgress } from '../ground/syncer-process.ts'
 
 const pollMs = 40;
 
-/** The watch asks besides: what has taken long is asked for less often here, 5 % of the time after its end at most. */
+/** The watch also asks. Here a slow answer is requested less often: it is noticed late by at most 5 % of the time that it took. */
 const maxPollMs = 250;
 
 /** The state in which each command is taken. */

@@ -155,7 +155,7 @@ export class ChaosGround implements AsyncDisposable {
   }
 }
 
-/** Pauses the sync, and resumes it, whatever goes wrong meanwhile. */
+/** Pauses and resumes the sync, whatever goes wrong in the meantime. */
 async function pauseAndResume({ schedule, syncer, faults, signal }: Run): Promise<void> {
   using lasting = endAfter(schedule.writingMs + recoveryMs, signal);
   const startedAtMs = performance.now();

@@ -16,7 +16,7 @@ import { Reader, type LeftOut, type Substitution } from './reader.ts';
 const namespace = 'documents';
 const definitions = ['clustersyncs.clustersync.dev', 'syncverifications.clustersync.dev'];
 
-/** What stands otherwise in the documents than it is done here; nothing else is changed. */
+/** Replacements for the commands that cannot be run as documented; nothing else is changed. */
 const substitutions = (image: string): readonly Substitution[] => [
   {
     text: 'image.repository=registry.example.com/clustersync,image.tag=0.1.0',
@@ -39,7 +39,7 @@ const leftOut: readonly LeftOut[] = [
   { command: /^docker /, because: 'there is no registry to push an image to' },
 ];
 
-describe('the documents, each command as it stands there, on an empty cluster', function () {
+describe('the documents, each command exactly as written, on an empty cluster', function () {
   const running = new AsyncDisposableStack();
   let cluster: Cluster;
   let source: Deployment;

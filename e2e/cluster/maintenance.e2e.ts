@@ -15,7 +15,7 @@ import {
 import { commit, incarnationOf, isCopying } from './syncer-pods.ts';
 
 describe('a sync while the cluster is maintained', () => {
-  it('goes on with another version of the chart, and when every pod is evicted, and ends equal', async () => {
+  it('continues after an upgrade of the chart and the eviction of every pod, and ends equal', async () => {
     await withMigration('maintenance', { scale: 0.3 }, async (migration) => {
       const { cluster, namespace, source, destination } = migration;
       const { signal } = new AbortController();
@@ -48,11 +48,11 @@ describe('a sync while the cluster is maintained', () => {
   });
 });
 
-/** Waits until another process copies than one that did. */
+/** Waits until a process other than the given one copies. */
 async function untilReplaced({ destination }: Migration, before: unknown): Promise<unknown> {
   let now: unknown;
   await until(
-    'another syncer goes on',
+    'another syncer continues',
     async () => (now = await incarnationOf(destination, 0)) !== before,
   );
   return now;
@@ -91,7 +91,7 @@ async function operatorPods({ cluster }: Migration): Promise<readonly string[]> 
   );
 }
 
-/** Asks for a pod's end as one does who drains a node. Rejects where a PodDisruptionBudget forbids it. */
+/** Evicts a pod, as draining a node does. Rejects if a PodDisruptionBudget forbids it. */
 async function evict({ cluster }: Migration, pod: string, namespace: string): Promise<void> {
   const path = `/api/v1/namespaces/${namespace}/pods/${pod}/eviction`;
   const eviction = {

@@ -139,7 +139,7 @@ describe('a ClusterSync', () => {
     });
   });
 
-  it('is paused, and goes on from there', async () => {
+  it('is paused, and continues from there', async () => {
     await withMigration('paused', { scale: 0.001 }, async ({ namespace, source, destination }) => {
       await namespace.apply(await example('clustersync.yaml'));
       await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
@@ -164,7 +164,7 @@ describe('a ClusterSync', () => {
   });
 });
 
-/** There is a pod for each of these, and what they tell of the sync they share is the same. */
+/** Each of these has a pod, and their reports of the sync that they share agree. */
 function assertInstances(status: ClusterSyncStatus, ids: readonly string[]): void {
   const { instances = [], coordinatorID = '', totals } = status;
   assert.deepEqual(

@@ -17,7 +17,7 @@ const checkout = new URL('../../', import.meta.url);
 const program = fileURLToPath(new URL('bin/clustersync.ts', checkout));
 const deadlineMs = 240_000;
 
-/** What stands otherwise in the documents than it can be done here. */
+/** Replacements for what cannot be run here as documented. */
 export interface Substitution {
   readonly text: string;
   readonly by: string;
@@ -91,7 +91,7 @@ export class Reader implements AsyncDisposable {
     });
   }
 
-  /** A document as it stands there. */
+  /** The unchanged text of a document. */
   async text(page: string): Promise<string> {
     return await readFile(new URL(page, checkout), 'utf8');
   }
@@ -120,7 +120,7 @@ export class Reader implements AsyncDisposable {
     });
   }
 
-  /** Runs one that does not end by itself until it has written something, does what is to be done meanwhile, and ends it by Ctrl-C. */
+  /** Runs a command that does not end by itself until it has written something, runs the given work, and ends it with Ctrl-C. */
   async runUntil<T>(
     { command }: DocumentedCommand,
     pattern: RegExp,

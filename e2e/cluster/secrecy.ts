@@ -17,7 +17,7 @@ const look = `
   }
   console.log('token:' + existsSync('/var/run/secrets/kubernetes.io'));`;
 
-/** Fails where a password is to be seen in what is told of a namespace: objects, events, logs, arguments, environments. */
+/** Fails if a password is visible anywhere in a namespace: in objects, events, logs, arguments or environments. */
 export async function assertToldNowhere(
   cluster: Cluster,
   namespace: string,

@@ -37,7 +37,7 @@ export async function killSyncer(
   else await loseSyncer(migration, index);
   const phase = await phaseOf(destination);
   await until(
-    'another process goes on',
+    'another process continues',
     async () => (await incarnationOf(destination, index)) !== before,
   );
   return phase;

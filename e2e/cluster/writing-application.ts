@@ -3,7 +3,7 @@ import type { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
 /** The collection that the application writes to. */
 export const written = { database: 'web', collection: 'visits' } as const;
 
-/** Writes some fifty documents a second, and for a second more when it is told to end, as an application that empties its queue. */
+/** Writes about fifty documents a second, and continues for a second after SIGTERM, like an application that empties its queue. */
 const program = `
   const { readFileSync } = require('node:fs');
   const { MongoClient } = require('mongodb');

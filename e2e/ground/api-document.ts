@@ -19,7 +19,7 @@ export interface Exchange {
 
 /**
  * Holds what was said over HTTP against the OpenAPI document of the program: the answer is as the document says, and a request that
- * was taken is one that it allows. What is sent to a path or by a method that is not there is not looked at.
+ * was taken is one that it allows. Requests with an unknown path or method are ignored.
  * @throws Error that names what is otherwise.
  */
 export async function requireDocumented(program: ApiProgram, exchange: Exchange): Promise<void> {
@@ -66,7 +66,7 @@ function describedBy(document: OpenApiDocument): Described {
   };
 }
 
-/** Ranges such as 4XX stand for what is not named. */
+/** Ranges such as 4XX apply to statuses that are not listed. */
 function answerKey({ responses }: Operation, status: number): string | undefined {
   const keys = [String(status), `${Math.floor(status / 100)}XX`];
   return keys.find((key) => key in responses);

@@ -25,13 +25,13 @@ export async function assertProven(
   ] as const) {
     const { documents, isExpiring } = await countUserDocuments(uri);
     const counted = documentsCounted[side];
-    // Some may have expired since.
+    // Some may have expired in the meantime.
     if (isExpiring) assert.ok(Number(counted) >= documents, `${side}: ${counted} of ${documents}`);
     else assert.equal(counted, documents, `documents of the ${side}`);
   }
 }
 
-/** With no more than the right to read: users of verifiers may have no other. */
+/** Needs only the privilege to read: users of verifiers may have no other. */
 async function countUserDocuments(uri: string): Promise<UserDocuments> {
   await using client = new MongoClient(uri);
   const { databases } = await client.db('admin').admin().listDatabases({ nameOnly: true });

@@ -15,11 +15,11 @@ export interface CommandOptions {
   readonly signal?: AbortSignal;
   /** How long it may take. Default: {@link defaultDeadlineMs}. */
   readonly deadlineMs?: number;
-  /** What it writes to standard error is also seen at once. Default false. */
+  /** Its standard error is also shown immediately. Default: false. */
   readonly showErrors?: boolean;
 }
 
-/** A command that ended with another status than 0, by a signal, or not in time. */
+/** A command that ended with a status other than 0, by a signal, or not in time. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   /** Null when a signal ended it. */

@@ -8,7 +8,7 @@ import { readCatalog, type CatalogEntry } from './catalog.ts';
 export interface CompareOptions {
   /** Databases (`shop`) and namespaces (`shop.items`) to leave out. */
   readonly exclude?: readonly string[];
-  /** Names of indexes that the destination may have besides. */
+  /** Names of additional indexes that the destination may have. */
   readonly mayBeExtra?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface CollectionDigest {
   readonly indexes: number;
 }
 
-/** How many differences are looked for: enough to see what is wrong. */
+/** The comparison stops after this many differences: enough to see what is wrong. */
 const maxDifferences = 20;
 
 /**

@@ -1,6 +1,6 @@
 import { readPage } from '../../docs/site/markdown.ts';
 
-/** A command of a page, with what the page says of it. */
+/** A command of a page, and what the page says about it. */
 export interface DocumentedCommand {
   /** Without its comment. */
   readonly command: string;
@@ -13,7 +13,7 @@ export interface DocumentedCommand {
 }
 
 /**
- * The commands of the shell blocks between a heading and the next one; a line that ends in a backslash goes on in the next.
+ * The commands of the shell blocks between a heading and the next one; a line that ends in a backslash continues on the next.
  * @throws Error when there are none.
  */
 export function documentedCommands(text: string, heading: string): DocumentedCommand[] {

@@ -5,7 +5,7 @@ const deadlineMs = 10_000;
 
 /**
  * Stops a process, and returns when none of its threads runs any more: they learn of SIGSTOP one after the other, which took
- * 20 to 120 ms on a loaded machine, and what still runs may answer meanwhile. It blocks until then, so that nothing that the
+ * 20 to 120 ms on a loaded machine, and those that still run may answer in the meantime. It blocks until then, so that nothing that the
  * caller holds back is sent before.
  * @throws Error where it has ended, or does not stop.
  */
@@ -22,7 +22,7 @@ function isStopped(pid: number): boolean {
       const text = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
       return text.slice(text.lastIndexOf(')') + 2).startsWith('T');
     } catch (error) {
-      // It has ended meanwhile.
+      // It has ended in the meantime.
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return true;
       throw error;
     }

@@ -1,10 +1,10 @@
 /**
- * The ports that servers of this process had. None is given twice: who remembers a server by its address, as an operator does
- * that has claimed a destination, would take the next one at that port for it.
+ * The ports that servers of this process have used. None is used twice: a program that remembers a server by its address, such as
+ * an operator that has claimed a destination, would mistake the next server at that port for it.
  */
 const given = new Set<number>();
 
-/** Whether nobody had the port before; from now on somebody has. */
+/** Reserves a port. @returns false if it was used before. */
 export function isNewPort(port: number): boolean {
   if (given.has(port)) return false;
   given.add(port);

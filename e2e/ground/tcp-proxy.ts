@@ -98,7 +98,7 @@ export class TcpProxy implements AsyncDisposable {
 
   /**
    * Lets nothing through any more, and says nothing, until {@link heal}: connections stay open, new ones are taken. What
-   * is sent meanwhile arrives when it is healed, as TCP has it.
+   * is sent in the meantime arrives once the connection works again, as with TCP.
    */
   freeze(): void {
     this.#state = 'frozen';
@@ -187,7 +187,7 @@ export class TcpProxy implements AsyncDisposable {
         client.write(chunk);
         return;
       }
-      // In the order in which it was said, also when the delay has changed meanwhile.
+      // In the order of sending, even if the delay has changed in the meantime.
       pair.late += 1;
       last = Promise.all([last, sleep(this.#delayMs)]).then(() => {
         pair.late -= 1;

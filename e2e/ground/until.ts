@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultDeadlineMs } from './default-deadline.ts';
 
-/** Waits until the condition holds, looking every 20 ms. Fails, naming what was waited for, after the deadline. */
+/** Waits until the condition holds, and checks it every 20 ms. After the deadline it fails, and names what it waited for. */
 export async function until(
   what: string,
   condition: () => boolean | Promise<boolean>,

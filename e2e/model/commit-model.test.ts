@@ -75,7 +75,7 @@ describe('the model of an automatic commit (decision 24)', function () {
   const isCommitted = ({ majority, isDoneOnRecord }: Model): boolean =>
     majority === 'committed' && isDoneOnRecord;
 
-  it('has as many states as were looked at when it was written', () => {
+  it('has as many states as when it was written', () => {
     assert.equal(states.size, 64_784);
   });
 

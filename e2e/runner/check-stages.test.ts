@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { checkStages, type Scripts } from './check-stages.ts';
+import { checkStages, typeProjects, type CheckedState, type Scripts } from './check-stages.ts';
 
 const checkout = new URL('../../', import.meta.url);
 
@@ -8,10 +8,14 @@ const { scripts } = JSON.parse(readFileSync(new URL('package.json', checkout), '
   readonly scripts: Scripts;
 };
 
+function stateOf(more: Partial<CheckedState>): CheckedState {
+  return { changed: [], exists: () => true, unchanged: [], ...more };
+}
+
 describe('checkStages', () => {
   it('runs every command of the scripts of package.json, each with a cache of its own', () => {
-    const stages = checkStages(scripts, [], () => true);
-    const commands = [scripts.typecheck, scripts.lint, scripts['format:check']].join(' && ');
+    const stages = checkStages(scripts, stateOf({}));
+    const commands = [scripts.lint, scripts.typecheck, scripts['format:check']].join(' && ');
     assert.equal(stages.map(({ name }) => name).join(' && '), commands);
     const caches = stages.map(({ command }) => command.findLast((arg) => arg.includes('/.cache/')));
     assert.equal(new Set(caches).size, stages.length);
@@ -22,22 +26,39 @@ describe('checkStages', () => {
 
   it('refuses a script of a program whose cache it does not know', () => {
     assert.throws(
-      () => checkStages({ ...scripts, lint: 'oxlint .' }, [], () => true),
+      () => checkStages({ ...scripts, lint: 'oxlint .' }, stateOf({})),
       /no cache is known of oxlint/,
     );
   });
 
-  it('runs the tests that have changed, and those beside what has changed, once', () => {
+  it('runs the tests that have changed, and those of changed files, each once', () => {
     const changed = ['a/one.ts', 'a/one.test.ts', 'b/two.test.ts', 'b/no-test.ts', 'c/three.md'];
     const there = ['a/one.test.ts', 'b/two.test.ts', 'c/three.test.ts'];
-    const stages = checkStages(scripts, changed, (path) => there.includes(path));
+    const exists = (path: string): boolean => there.includes(path);
+    const stages = checkStages(scripts, stateOf({ changed, exists }));
     const last = stages.at(-1);
     assert.equal(last?.work.kind, 'mocha');
     assert.deepEqual(last.command.slice(2), ['a/one.test.ts', 'b/two.test.ts']);
   });
 
   it('has no stage of tests where there is none to run', () => {
-    const stages = checkStages(scripts, ['a/one.ts'], () => false);
+    const stages = checkStages(scripts, stateOf({ changed: ['a/one.ts'], exists: () => false }));
     assert.ok(stages.every(({ work }) => work.kind === 'check'));
+  });
+
+  it('skips the types of unchanged projects, and nothing else', () => {
+    const projects = typeProjects(scripts);
+    assert.deepEqual(
+      projects.map(({ folder }) => folder),
+      ['.', 'dashboard/page', 'docs/site/browser'],
+    );
+    for (const [index, project] of projects.entries()) {
+      const stages = checkStages(scripts, stateOf({ unchanged: [project] }));
+      const names = [scripts.lint, ...scripts.typecheck.split(' && '), scripts['format:check']];
+      assert.deepEqual(
+        stages.map(({ name }) => name),
+        names.toSpliced(index + 1, 1),
+      );
+    }
   });
 });

@@ -1,4 +1,4 @@
-/** Is aborted when this process is told to end, by SIGINT (Ctrl-C) or SIGTERM. From then on it ends only by itself. */
+/** Aborted when this process receives SIGINT (Ctrl-C) or SIGTERM. From then on the process ends only by itself. */
 export function onInterruption(): AbortSignal {
   const interruption = new AbortController();
   const interrupt = (signal: NodeJS.Signals): void => {

@@ -4,9 +4,9 @@ import { runStages, type Stage } from './run-stages.ts';
 import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
 
 /**
- * Runs the stages as a program: prints skips with their reasons, failures, what was run on which servers, and last of all the line
- * with the counts. Exit code 0 when nothing failed, 130 when it was interrupted, else 1.
- * @returns what came out of each stage that ran, by its name.
+ * Runs the stages as a program: prints skips with their reasons, failures, which servers the tests ran on, and finally the line
+ * with the counts. Exit code: 0 if nothing failed, 130 if it was interrupted, otherwise 1.
+ * @returns the result of each stage that ran, by its name.
  */
 export async function runTests(stages: readonly Stage[]): Promise<ReadonlyMap<string, Tally>> {
   const interruption = onInterruption();

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { sleep } from '../../service/sleep.ts';
 
-/** How long a command may take to end once it is told to. */
+/** How long a command may take to end once told to. */
 const endDeadlineMs = 10_000;
 
 /** A command with its arguments. */

@@ -29,7 +29,7 @@ describe('the test runner', () => {
     [
       ['counts tests', 'it("a", () => {}); it("b", () => {});', '2 passed, 0 failed', /✔ a/],
       [
-        'counts failures, and goes on',
+        'counts failures, and continues',
         'it("a", () => { throw new Error("no\\n moon"); }); it("b", () => {});',
         '1 passed, 1 failed',
         /FAILED: a: no moon\n/,
@@ -119,7 +119,7 @@ describe('the test runner', () => {
   it('takes what is left open for a failure', async () => {
     const file = join(folder, 'open.mjs');
     await writeFile(file, 'it("a", () => { setInterval(() => {}, 60_000); });');
-    // What is open stays open: how soon it is looked for does not matter.
+    // What is open stays open: it does not matter how soon it is checked.
     const { lastLine, output, code } = await run([mochaStage(file)], {
       MOCHA_END_DEADLINE_MS: '200',
     });
@@ -128,7 +128,7 @@ describe('the test runner', () => {
     assert.equal(code, 1);
   });
 
-  it('goes on after a check that fails', async () => {
+  it('continues after a check that fails', async () => {
     const { lastLine, code } = await run([fail, pass]);
     assert.equal(lastLine, '1 passed, 1 failed');
     assert.equal(code, 1);
@@ -204,7 +204,7 @@ describe('the test runner', () => {
     assert.equal(lastLine, '5 passed, 0 failed');
   });
 
-  it('begins with the files that it is told to begin with', async () => {
+  it('begins with the given files', async () => {
     const files = join(folder, 'ordered');
     await mkdir(files);
     for (const name of ['1', '2', '3', '4']) {
@@ -244,7 +244,7 @@ describe('the test runner', () => {
     assert.match(output, /=== pass: not run \(right failed\)/);
   });
 
-  it('fails when no file has the name it looks for', async () => {
+  it('fails if no file has the given name', async () => {
     const work: Stage['work'] = { kind: 'mocha files', pattern: join(folder, '*.none'), jobs: 2 };
     const { lastLine } = await run([{ ...mochaStage(), work }]);
     assert.equal(lastLine, '0 passed, 1 failed');

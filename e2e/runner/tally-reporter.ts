@@ -3,7 +3,7 @@ import Mocha from 'mocha';
 import { skipReason } from './skip.ts';
 import type { TestOutcome } from './tally.ts';
 
-/** Of what is told again of a failure at the end. */
+/** The length of the text that is repeated about a failure at the end. */
 const maxLength = 8_000;
 
 /** Mocha's own `spec` output, and each outcome at once in the file that the option `file` names. */

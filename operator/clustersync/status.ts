@@ -1,4 +1,4 @@
-import { summaryFigures } from '../../sync-api/sync-figures.ts';
+import { percentOfCopy, summaryFigures } from '../../sync-api/sync-figures.ts';
 import type {
   ClusterSyncPhase,
   ClusterSyncStatus,
@@ -207,8 +207,7 @@ function totalsOf(progresses: Progresses, stage: Stage): Pick<ClusterSyncStatus,
   const { totalBytes: estimatedTotalBytes, copiedBytes } = summaryFigures(progresses);
   if (estimatedTotalBytes === null) return {};
   const estimatedCopiedBytes = copiedBytes ?? 0;
-  const share = estimatedTotalBytes === 0 ? 0 : estimatedCopiedBytes / estimatedTotalBytes;
-  const percent = isCopied(stage) ? 100 : Math.min(99, Math.floor(share * 100));
+  const percent = isCopied(stage) ? 100 : percentOfCopy(estimatedCopiedBytes, estimatedTotalBytes);
   return { totals: { estimatedTotalBytes, estimatedCopiedBytes, percent } };
 }
 

@@ -6,6 +6,11 @@ import {
   type ReportedProgress,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
+import {
+  instanceFigures,
+  mismatchView,
+  verificationFigures,
+} from '../../dashboard/api/reported-views.ts';
 import type {
   CollectionsView,
   EventsView,
@@ -57,13 +62,11 @@ export function collectionsOf(answers: readonly unknown[]): CollectionsView | nu
   return lists.length === 0 ? null : combineCollections(lists);
 }
 
-/** The differences in an answer of GET /api/v1/mismatches, without document contents: `_id`s and values are left out. */
+/** The differences in an answer of GET /api/v1/mismatches, without document contents. */
 export function mismatchesOf(answer: unknown): readonly MismatchView[] {
-  return (readMismatches(answer)?.mismatches ?? [])
-    .map(readMismatch)
-    .map(({ namespace, kind, index = null, field = null, detail = null }) => {
-      return { namespace, kind, index, field, detail };
-    });
+  return (readMismatches(answer)?.mismatches ?? []).map((mismatch) =>
+    mismatchView(readMismatch(mismatch)),
+  );
 }
 
 function instanceOf(
@@ -76,11 +79,7 @@ function instanceOf(
     pod: pod ?? null,
     isReady: ready === true,
     isCoordinator: coordinatorID !== undefined && coordinatorID === id,
-    state: read?.state ?? null,
-    info: read?.info ?? null,
-    copiedBytes: read?.estimatedCopiedBytes ?? null,
-    lagSeconds: read?.lagTimeSeconds ?? null,
-    eventsApplied: read?.totalEventsApplied ?? null,
+    ...instanceFigures(read),
     error: error ?? null,
   };
 }
@@ -90,14 +89,10 @@ function verificationOf(
   list: readonly MismatchView[] | undefined,
 ): VerificationView {
   const { status } = verification;
-  const read = readVerification(status?.verifier?.progress);
   return {
     ...verificationSummaryOf(verification),
     error: status?.verifier?.error ?? null,
-    generation: read?.generation ?? null,
-    documentsCompared: read?.documentsCompared ?? null,
-    documentsDone: read?.generationStats.documentsCompared ?? null,
-    documentsTotal: read?.generationStats.documentsTotal ?? null,
+    ...verificationFigures(readVerification(status?.verifier?.progress)),
     kinds: (status?.mismatches?.byKind ?? []).map(({ kind, count }) => ({ name: kind, count })),
     namespaces: (status?.mismatches?.namespaces ?? []).map(({ namespace, count }) => {
       return { name: namespace, count };

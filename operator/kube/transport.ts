@@ -1,13 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request, type RequestOptions } from 'node:https';
-import type { KubeConfig } from '@kubernetes/client-node';
+import { KubeConfig } from '@kubernetes/client-node';
 import { messageOf } from '../../service/errors.ts';
 import { orAborted } from '../../service/or-aborted.ts';
 import { sendWhenConnected } from '../../service/send-when-connected.ts';
 import { Deadline } from './deadline.ts';
 import { errorOfStatus, KubeError } from './kube-error.ts';
 import type { KubeMetrics } from './metrics.ts';
-import { yamlText } from './yaml-text.ts';
 
 /** Deadline of a request to the API server unless it sets another one. */
 export const defaultDeadlineMs = 10_000;
@@ -258,4 +257,44 @@ function parseBody(body: IncomingMessage, text: string, about: string): unknown 
       cause: error,
     });
   }
+}
+
+/** Where the configuration of the API server may come from. */
+export interface KubeConfigSources {
+  /** An explicitly named kubeconfig file. */
+  readonly path?: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/**
+ * The configuration of the API server: the named file; otherwise, in a pod, its service account; otherwise what kubectl uses.
+ * @throws Error if the file cannot be read.
+ */
+export function loadKubeConfig({ path, env }: KubeConfigSources): KubeConfig {
+  const config = new KubeConfig();
+  if (path !== undefined) config.loadFromFile(path);
+  else if (env['KUBERNETES_SERVICE_HOST'] !== undefined) config.loadFromCluster();
+  else config.loadFromDefault();
+  return config;
+}
+
+/**
+ * Characters that JSON leaves as they are, but YAML parsers do not: they reject DEL, C1 controls, the byte order mark and
+ * noncharacters, and treat NEL, U+2028 and U+2029 as line breaks, whose surrounding spaces they drop.
+ */
+const misread = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
+/** An escaped backslash, or a lone surrogate as JSON writes it. */
+const halves = /\\\\|\\ud[89a-f][0-9a-f]{2}/g;
+
+/**
+ * JSON of a value that can also be read as YAML: this is how the API server reads what is applied, and it rejects a whole status for one
+ * character that a pod or a database has put into a text. A lone surrogate, which YAML cannot express, becomes U+FFFD.
+ */
+export function yamlText(value: unknown): string {
+  return JSON.stringify(value)
+    .replaceAll(
+      misread,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    )
+    .replaceAll(halves, (found) => (found === '\\\\' ? found : '\\ufffd'));
 }

@@ -132,7 +132,7 @@ export interface Pattern {
 }
 export interface ResetBody {
   /**
-   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created, and no others. Once users may have written to the destination, `Clean` is rejected (`CleanNotAllowed`), and the source stays as it is
+   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
    */
   destination?: 'Keep' | 'Unblock' | 'Clean';
 }
@@ -187,7 +187,7 @@ export interface SyncProgress {
    */
   canCommit: boolean;
   /**
-   * true from the arrival of a commit request until it is rejected or the commit completes: it cannot be undone once sent to the store; false if it is proven that no commit is in progress; null if neither is known
+   * true from the arrival of a commit request until it is refused or the commit completes: it cannot be undone once sent to the store; false if it is proven that no commit is in progress; null if neither is known
    */
   commitUnderWay: boolean | null;
   /**

@@ -1,10 +1,8 @@
 import { connectionFileOptions } from '../../mongo/connection-options.ts';
-import { apiTokenOptions } from '../../service/api-token.ts';
 import { SyncError } from '../../service/errors.ts';
-import { hostOption } from '../../service/listening.ts';
+import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
-import { certificateOptions } from '../../service/served-certificate.ts';
 
 /** The options of `clustersync syncer`. */
 export const syncerOptionTable = {
@@ -51,16 +49,8 @@ export const syncerOptionTable = {
     description:
       'stored sync that the process resumes on startup: any, none, or the one with this options digest',
   },
-  port: {
-    type: 'integer',
-    default: 27182,
-    range: [0, 65_535],
-    description: 'HTTP port; 0 for any free port',
-  },
-  ...hostOption,
-  ...apiTokenOptions,
+  ...apiOptions(27182),
   ...connectionFileOptions,
-  ...certificateOptions,
   ...logOptions,
   copyWorkers: {
     type: 'integer',

@@ -1,6 +1,6 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { hasHistorySince } from '../../mongo/history.ts';
+import { hasHistorySince } from '../../mongo/cluster-time.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkBalancer } from '../preflight/check-balancer.ts';
 import { checkFeatureVersions } from '../preflight/check-versions.ts';

@@ -1,8 +1,12 @@
 import type { Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
+import {
+  latestWriteTime,
+  majorityTime,
+  isSharded,
+  timeOfAllShards,
+} from '../../mongo/cluster-time.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isSharded, timeOfAllShards } from '../../mongo/router-time.ts';
 import type { OfSides, SideName } from '../compare/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { Position, ScopeRecord, Start } from '../store/records.ts';

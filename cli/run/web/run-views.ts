@@ -1,16 +1,19 @@
+import {
+  instanceFigures,
+  mismatchView,
+  verificationFigures,
+} from '../../../dashboard/api/reported-views.ts';
 import type {
   CollectionsView,
   InstanceView,
-  MismatchView,
   Readiness,
   SyncDetail,
   SyncSummary,
   VerificationSummary,
   VerificationView,
 } from '../../../dashboard/api/sync-view.ts';
-import { detailFigures, summaryFigures } from '../../../sync-api/sync-figures.ts';
+import { detailFigures, percentOfCopy, summaryFigures } from '../../../sync-api/sync-figures.ts';
 import { copyInfo, type ReportedProgress } from '../../../sync-api/syncer-answers.ts';
-import type { ReportedMismatch } from '../../../sync-api/verifier-answers.ts';
 import type { SyncProgress } from '../../api/combine.ts';
 import type { VerificationProgress } from '../../api/verifier-api.ts';
 import type { View } from '../../render/frame.ts';
@@ -50,6 +53,7 @@ export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration
 export function runSummary(state: RunState): SyncSummary {
   const { source, destination, beganAt, copiedAt, committedAt, view } = state;
   const sync = view?.sync;
+  const { totalBytes, copiedBytes, lagSeconds, eventsApplied } = sync ?? summaryFigures([]);
   const startedAt = sync?.startedAt ?? null;
   const isNew = startedAt === null || startedAt >= beganAt;
   return {
@@ -57,7 +61,7 @@ export function runSummary(state: RunState): SyncSummary {
     phase: phaseOf(state),
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
-    ...summaryFigures(sync?.instances ?? []),
+    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied },
     canCommit: sync?.canCommit === true,
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.
@@ -73,6 +77,7 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
+  const { catchUpSeconds, oplogSeconds, indexes, warnings } = sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
@@ -82,7 +87,7 @@ export function runDetail(
     verifications: view?.verification ? [verificationView(view.verification)] : [],
     conditions: [],
     events: null,
-    ...detailFigures(sync?.instances ?? []),
+    ...{ catchUpSeconds, oplogSeconds, indexes, warnings },
   };
 }
 
@@ -166,13 +171,11 @@ function readinessAtEnd({ view, isVerified }: RunState): Readiness {
   }
 }
 
-/** 100 only when all is copied; null while the total is unknown. */
+/** Null while the total is unknown. */
 function percentOf(sync: SyncProgress): number | null {
   if (isCopied(sync)) return 100;
   const { totalBytes, copiedBytes } = sync;
-  if (totalBytes === null) return null;
-  const share = totalBytes === 0 ? 0 : (copiedBytes ?? 0) / totalBytes;
-  return Math.min(99, Math.floor(share * 100));
+  return totalBytes === null ? null : percentOfCopy(copiedBytes ?? 0, totalBytes);
 }
 
 function instanceView(
@@ -180,16 +183,13 @@ function instanceView(
   coordinatorId: string | null,
   isReady: boolean,
 ): InstanceView {
-  const { syncerID, state, info = null } = instance;
+  const { syncerID } = instance;
   return {
     id: syncerID ?? 'syncer',
     pod: null,
     isReady,
     isCoordinator: coordinatorId !== null && coordinatorId === syncerID,
-    ...{ state, info },
-    copiedBytes: instance.estimatedCopiedBytes ?? null,
-    lagSeconds: instance.lagTimeSeconds ?? null,
-    eventsApplied: instance.totalEventsApplied ?? null,
+    ...instanceFigures(instance),
     error: null,
   };
 }
@@ -213,21 +213,14 @@ function verificationPhase({ verdict, error, phase }: VerificationProgress): str
 }
 
 function verificationView(verification: VerificationProgress): VerificationView {
-  const { error, generation, documentsCompared, reported } = verification;
+  const { error, reported } = verification;
   return {
     ...verificationSummary(verification),
-    ...{ error, generation, documentsCompared },
-    documentsDone: reported.generationStats.documentsCompared ?? null,
-    documentsTotal: reported.generationStats.documentsTotal ?? null,
+    error,
+    ...verificationFigures(reported),
     kinds: reported.mismatchKinds,
     namespaces: reported.mismatchNamespaces,
     list: reported.mismatches.map(mismatchView),
     reportCommand,
   };
-}
-
-/** Without document contents: `_id`s and values are left out. */
-function mismatchView(mismatch: ReportedMismatch): MismatchView {
-  const { namespace, kind, index = null, field = null, detail = null } = mismatch;
-  return { namespace, kind, index, field, detail };
 }

@@ -7,7 +7,7 @@ import axe, { type AxeResults } from 'axe-core';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { defaultDeadlineMs } from '../default-deadline.ts';
 
-/** How a page is looked at. */
+/** How a page is displayed. */
 export interface Viewing {
   readonly width?: number;
   readonly height?: number;

@@ -137,7 +137,7 @@ export class ApiServer implements AsyncDisposable {
       `--service-account-key-file=${this.#path('service-account.key')}`,
       `--service-account-signing-key-file=${this.#path('service-account.key')}`,
       '--endpoint-reconciler-type=none',
-      // As clusters have it whose own parts run as such pods: who may not make them is said by others.
+      // As in clusters whose control plane runs in such pods: other rules say who may not create them.
       '--allow-privileged=true',
       // As some clusters have it: who sets an owner reference that blocks a deletion needs a right on the owner.
       '--enable-admission-plugins=OwnerReferencesPermissionEnforcement',
@@ -162,7 +162,7 @@ export class ApiServer implements AsyncDisposable {
     return lines.filter((line) => line !== '').map(auditedWrite);
   }
 
-  /** Makes etcd forget all former versions: a watch or a list that needs one is told that it is gone. */
+  /** Compacts etcd: a watch or a list that needs an earlier version gets the error that it is gone. */
   async compact(): Promise<void> {
     const range = await this.#etcd('range', { key: Buffer.from('/').toString('base64') });
     await this.#etcd('compaction', { revision: range.header.revision, physical: true });

@@ -305,7 +305,7 @@ describe('startShardedCluster', () => {
     assert.equal(await collectionOf(other, ns).countDocuments(), 0);
   });
 
-  it('goes on when its servers are killed and started again', async () => {
+  it('continues after its servers are killed and restarted', async () => {
     const items = ground.collection('restarted.items');
     await ground.admin({ shardCollection: 'restarted.items', key: { _id: 'hashed' } });
     await items.insertMany([...hundred]);

@@ -41,7 +41,7 @@ export interface ShardedClusterOptions extends WaitOptions {
   readonly side?: Side;
   /** The roles of the user `syncer`. Default `sourceWithWriteBlocking`, which is enough for either side. */
   readonly syncerRoles?: SyncerRoles;
-  /** Addresses that the routers listen on besides 127.0.0.1. */
+  /** Addresses, in addition to 127.0.0.1, that the routers listen on. */
   readonly bindIp?: readonly string[];
   /** The host under which clients find the routers. Default 127.0.0.1. */
   readonly advertisedHost?: string;

@@ -12,7 +12,7 @@ export interface ShopWriterOptions {
   readonly signal: AbortSignal;
 }
 
-/** An application that goes on writing to the sample data. */
+/** An application that keeps writing to the sample data. */
 export interface ShopWriter {
   /** Writes that were acknowledged. */
   readonly writes: number;

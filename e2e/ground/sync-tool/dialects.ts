@@ -66,7 +66,7 @@ const contract: Dialect = {
   },
 };
 
-/** No more than what a client must know to go on: of the endpoints, those of which the contract tells everything. */
+/** Only what a client must know to proceed: the endpoints that the contract describes completely. */
 const least: Dialect = {
   ...contract,
   commands: ['start', 'commit'],

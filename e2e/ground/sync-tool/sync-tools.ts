@@ -6,7 +6,7 @@ import { hasEnded } from '../has-ended.ts';
 
 const program = fileURLToPath(new URL('tool-process.ts', import.meta.url));
 
-/** What a process with sync tools is told. */
+/** The configuration of a process with sync tools. */
 export interface ToolSetup {
   readonly dialect: DialectName;
   /** One tool listens at each of them. */
@@ -29,7 +29,7 @@ export interface ToolCommand {
   readonly isTaken: boolean;
 }
 
-/** What the process is told later. */
+/** The later messages to the process. */
 export type ToolRequest =
   /** The address of a tool that is to know of no sync any more. */
   | { readonly forget: string }

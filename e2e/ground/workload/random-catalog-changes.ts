@@ -81,7 +81,7 @@ const allModifications: readonly ((random: SeededRandom) => Document)[] = [
 const breakingIndexes: ReadonlySet<unknown> = new Set(['upserted_unique', 'compound']);
 
 /**
- * Changes of the catalog of every kind, with their weights. Many fail for what stands there: that is as good.
+ * Changes of the catalog of every kind, with their weights. Many fail because of what exists already, which is intended.
  * @param isSharded - leaves out what no collection can have whose shard key is `number`.
  * @param sharding - held by what must not run while a collection is being sharded: 6.0.5 does not keep `convertToCapped` apart
  * from that, and leaves a collection with one UUID on one shard and another on the next (6 of 12 tries by hand).

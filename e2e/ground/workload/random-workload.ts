@@ -19,11 +19,11 @@ const transactionShare = 0.05;
 
 /** What a workload meets. */
 export interface WorkloadOptions {
-  /** Errors, besides the server's refusals, that writers are not stopped by. Default: none. */
+  /** Errors, other than refusals by the server, that do not stop writers. Default: none. */
   readonly isPassing?: (error: unknown) => boolean;
   /** Its collections are, or are going to be, sharded by the field `number`. */
   readonly isSharded?: boolean;
-  /** Held by whoever else shards collections meanwhile. */
+  /** Held by others while they shard collections. */
   readonly sharding?: Mutex;
 }
 

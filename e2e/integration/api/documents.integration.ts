@@ -11,7 +11,7 @@ type Method = 'GET' | 'POST';
 
 const headers = { 'Content-Type': 'application/json' };
 
-describe('the OpenAPI documents, held against the servers', function () {
+describe('the OpenAPI documents, compared with the servers', function () {
   const pair = useClusterPair();
   const urls: Partial<Record<ApiProgram, string>> = {};
   let syncer: SyncerProcess;
@@ -103,7 +103,7 @@ describe('the OpenAPI documents, held against the servers', function () {
     await taken('syncer', 'POST', '/api/v1/resume', {});
     await taken('verifier', 'GET', '/api/v1/progress');
     await taken('verifier', 'POST', '/api/v1/check', {});
-    await untilSyncer('it goes on', ({ canCommit }) => canCommit);
+    await untilSyncer('it continues', ({ canCommit }) => canCommit);
     await taken('syncer', 'POST', '/api/v1/commit', {});
     await untilSyncer('it is committed', ({ state }) => state === 'COMMITTED');
     // The only difference, so that there is one to be shown: the user of the tests may write where others are blocked.

@@ -205,7 +205,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ClustersyncVerificationDifferent',
-    what: 'it goes on, and nothing is known yet',
+    what: 'it continues, and nothing is known yet',
     series: [verification('Ready', times(4, 0)), verification('Consistent', times(4, 0))],
   },
   {

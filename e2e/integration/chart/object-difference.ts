@@ -2,7 +2,7 @@ import type { KubeObject } from '../../../operator/kube/resource.ts';
 
 /**
  * What is different between two sets of objects, in lines: `+ Kind/name` and `- Kind/name` for whole objects,
- * `Kind/name path: before → after` for fields, where nothing stands for a field that is not there.
+ * `Kind/name path: before → after` for fields, where an empty value means that the field is absent.
  */
 export function differenceOf(
   before: readonly KubeObject[],

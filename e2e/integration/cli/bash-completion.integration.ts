@@ -37,7 +37,7 @@ describe('the completion script, in bash, at a terminal', () => {
   before(async () => {
     folder = await createGuardedFolder();
     const { path } = folder;
-    // In place of the executable stands what tells the words that it was given.
+    // The executable is replaced by a script that prints its arguments.
     const rc = [
       await run(process.execPath, [program, 'completion', 'bash']),
       `clustersync() { printf '%s\\0' "$@" end > '${path}/words'; }`,

@@ -152,7 +152,7 @@ describe('clustersync run, repeated with something else than before', () => {
     }));
   }
 
-  it('is refused before anything is done, and the sync goes on with what it was begun with', async () => {
+  it('is refused before anything is done, and the sync continues with its original options', async () => {
     await stopped();
     for (const change of optionChanges()) await refuses(change);
     await refuses({

@@ -15,7 +15,7 @@ describe('clustersync run from a sharded cluster', () => {
     return await CliProcess.start([...given, ...args], { files });
   }
 
-  it('has a syncer for each shard, goes on after all of them were killed, and pauses each', async () => {
+  it('has a syncer for each shard, continues after all of them were killed, and pauses each', async () => {
     const { client } = pair.source;
     await client.db('admin').command({ shardCollection: 'shop.orders', key: { _id: 'hashed' } });
     const orders = Array.from({ length: 400 }, (_, n) => ({ n, text: 'x'.repeat(500) }));

@@ -99,7 +99,7 @@ describe('clustersync run', () => {
     assert.deepEqual(await namespacesOf(pair.destination), []);
   });
 
-  it('goes on after it was killed, commits by itself, and proves that both sides are equal', async () => {
+  it('continues after it was killed, commits by itself, and proves that both sides are equal', async () => {
     const args = ['--commit-when-caught-up', '--output', 'json', '--log-file', '{log}'];
     {
       await using writer = writing();
@@ -191,7 +191,7 @@ describe('clustersync run', () => {
       assert.deepEqual((await stored())?.paused, ['syncer']);
     }
 
-    // What is changed on the destination meanwhile is found, and told by the exit code.
+    // A change on the destination in the meantime is found, and the exit code reports it.
     const copied = pair.destination.client.db('shop').collection<Order>('orders');
     await copied.updateOne({ _id: 7 }, { $set: { text: 'changed' } });
     await using last = await run(['--commit-when-caught-up']);

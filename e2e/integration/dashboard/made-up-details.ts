@@ -3,7 +3,7 @@ import type { SyncDetail, VerificationView } from '../../../dashboard/api/sync-v
 const namespaces = ['orders', 'customers', 'items', 'invoices', 'carts', 'reviews', 'sessions'];
 const lastMinute = new Date(Date.now() - 60_000).toISOString();
 
-/** Three shards in the middle of the copy, one of which cannot be reached; and everything that can be said besides. */
+/** Three shards in the middle of the copy, one of them unreachable, with every optional value. */
 export const busyDetail: Partial<SyncDetail> = {
   instances: ['shard-a', 'shard-b', 'shard-c'].map((id, index) => ({
     ...{ id, pod: `sessions-syncer-${index}`, isReady: index < 2, isCoordinator: index === 0 },

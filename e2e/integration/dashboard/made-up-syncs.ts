@@ -4,12 +4,12 @@ import type { DashboardSource, SyncLook } from '../../../dashboard/server/dashbo
 
 const minuteMs = 60_000;
 
-/** As many syncs as a test wants, which go on when they are told to. */
+/** As many syncs as a test wants; they proceed on command. */
 export class MadeUpSyncs implements DashboardSource {
   readonly syncs = new Map<string, SyncSummary>();
   /** What is different from an ordinary detail. */
   readonly details = new Map<string, Partial<SyncDetail>>();
-  /** How often one sync was looked at closely. */
+  /** How often the details of one sync were requested. */
   looks = 0;
 
   constructor(count: number) {

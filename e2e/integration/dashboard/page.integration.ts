@@ -105,7 +105,7 @@ describe('the page of the dashboard, in Chromium', () => {
     assertQuiet(watched);
   });
 
-  it('narrows the list down to a group, which is said in words, too', async () => {
+  it('narrows the list down to a group, and says so in words', async () => {
     await serve(100);
     await using watched = await open();
     const { page } = watched;
@@ -221,7 +221,7 @@ describe('the page of the dashboard, in Chromium', () => {
     );
   });
 
-  it('goes on by itself when the operator comes back', async () => {
+  it('continues by itself when the operator comes back', async () => {
     await serve(30);
     await using watched = await open();
     const { page } = watched;

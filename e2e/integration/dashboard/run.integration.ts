@@ -102,7 +102,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     await pair.assertEqual();
   });
 
-  it('says that the command was told to end, and that the sync is paused', async () => {
+  it('says that the command was ended, and that the sync is paused', async () => {
     await using cli = await run(['--web', '0', '--no-verify'], { hasTerminal: true });
     await cli.untilSays(/progress page: http:\S+/);
     await using watched = await browser.open();

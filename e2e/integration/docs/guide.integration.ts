@@ -31,7 +31,7 @@ const npm = `#!/bin/sh
 echo "npm $*" >>npm-calls
 `;
 
-describe('the guide without Kubernetes, each command as it stands there', () => {
+describe('the guide without Kubernetes, each command exactly as written', () => {
   // The roles that the guide asks for where writes are not blocked, and no others.
   const pair = useClusterPair({ roles: { source: 'source', destination: 'destination' } });
   let folder: GuardedFolder;

@@ -16,7 +16,7 @@ const docs = new URL('../../../docs/', import.meta.url);
 /** The namespace that kubectl uses when none is named. */
 const namespace = 'default';
 
-describe('the guide on Kubernetes, each command as it stands there', () => {
+describe('the guide on Kubernetes, each command exactly as written', () => {
   // The roles that the guide asks for where writes are blocked, as in its example, and no others.
   const pair = useClusterPair({
     roles: { source: 'sourceWithWriteBlocking', destination: 'destination' },

@@ -19,7 +19,7 @@ async function sources(): Promise<string[]> {
 
 const deadlineMs = 400_000;
 
-describe('the README without Kubernetes, each command as it stands there, in a fresh checkout', function () {
+describe('the README without Kubernetes, each command exactly as written, in a fresh checkout', function () {
   this.timeout(900_000);
   const pair = useClusterPair();
   let folder: GuardedFolder;

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { Registry } from 'prom-client';
 import { KubeClient } from '../../../operator/kube/client.ts';
-import { loadKubeConfig } from '../../../operator/kube/kubeconfig.ts';
+import { loadKubeConfig } from '../../../operator/kube/transport.ts';
 import { LeaderElector, LeadershipLostError } from '../../../operator/kube/leader-election.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { createLogger } from '../../../service/logger.ts';

@@ -90,7 +90,7 @@ describe('EventRecorder, on a real API server', () => {
     assert.equal((await written()).length, 25);
   });
 
-  it('drops what the API server refuses, says so in the log, and goes on', async () => {
+  it('drops what the API server refuses, logs that, and continues', async () => {
     recorder.record({ ...warning('no action'), action: '' });
     await until('it is logged', () => logged.some((line) => line.includes('event not written')));
     recorder.record(warning('no answer'));

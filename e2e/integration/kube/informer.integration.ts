@@ -124,7 +124,7 @@ describe('Informer, on a real API server', () => {
     assert.equal(informer.list().length, names.length);
   });
 
-  it('goes on where it was when the connection breaks, without listing again', async () => {
+  it('resumes where it was when the connection breaks, without listing again', async () => {
     await put('a', 'red');
     const { informer, events } = startInformer();
     await informer.synced(signal);

@@ -20,7 +20,7 @@ const longTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPerio
 /** Where a lease is to run out. */
 const shortTimes = { leaseDurationMs: 6_000, renewDeadlineMs: 3_000, retryPeriodMs: 300 };
 
-/** A candidate that leads until it is told to stop. */
+/** A candidate that leads until told to stop. */
 class Candidate {
   readonly elector: LeaderElector;
   readonly registry = new Registry();

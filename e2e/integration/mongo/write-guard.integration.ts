@@ -24,7 +24,7 @@ describe('a write that has waited for a server and a connection', () => {
     ['who may write', false],
     ['its own check', true],
   ] as const) {
-    it(`is not sent where ${what} has changed meanwhile`, async () => {
+    it(`is not sent where ${what} has changed in the meantime`, async () => {
       const signal = AbortSignal.timeout(120_000);
       await using admin = new MongoClient(proxied.set.uri('admin'));
       await using cluster = createClusterClient({

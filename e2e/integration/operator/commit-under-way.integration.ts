@@ -83,7 +83,7 @@ describe('an automatic commit where the secondary of the destination is frozen (
     await destination.set.kill(secondary, 'SIGCONT');
   }
 
-  /** Ends the operator, and lets another one go on. */
+  /** Ends the operator, and starts another one in its place. */
   async function replaceOperator(): Promise<void> {
     await operator[Symbol.asyncDispose]();
     operator = await RunningOperator.start(ground.kubeconfig);

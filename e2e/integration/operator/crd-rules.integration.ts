@@ -307,7 +307,7 @@ describe('the rules of the custom resources, on a real API server', () => {
       await server.change(object, clusterSyncs, { commit: null });
     });
 
-    it('lets a committed sync be turned round, and back', async () => {
+    it('lets a committed sync be reversed, and reversed again', async () => {
       const object = await server.create(clusterSyncs, {
         ...smallestSpec,
         enableUserWriteBlocking: true,

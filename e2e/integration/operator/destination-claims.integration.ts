@@ -141,7 +141,7 @@ describe('who has a destination, on a real API server, with real databases', () 
     const status = { phase: 'Succeeded' };
     await ground.client.patch(pods, pod, { status }, { signal, subresource: 'status' });
 
-    // Who has logged in gets it, and goes on with what there is.
+    // Whoever has logged in gets it, and continues with what exists.
     await using other = await runSyncer(attacker);
     await untilReadiness(attacker, 'True InSync');
     await untilEvent(attacker, 'Normal DestinationTakenOver');
@@ -231,7 +231,7 @@ describe('who has a destination, on a real API server, with real databases', () 
     }
   });
 
-  it('is told to nobody by a piece of a password that nobody has escaped', async () => {
+  it('never shows a piece of a password that was not escaped', async () => {
     const uris = [
       'mongodb://user:x@not-the-password/word@host/',
       'mongodb://user:x@not-the-password?word=1@host/',

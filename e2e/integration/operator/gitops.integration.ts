@@ -67,7 +67,7 @@ describe('the examples for GitOps', () => {
     ['by the client', 'equal', []],
     ['on the server', 'different', ['--server-side', '--field-manager=argocd-controller']],
   ] as const) {
-    it(`applied ${way} are no different while the sync goes on, and Argo CD knows how it does`, async () => {
+    it(`applied ${way} are no different while the sync runs, and Argo CD knows its health`, async () => {
       const { namespace, address } = await newPlace();
       await using syncer = await StandIn.start(address, 27182, { progress: idle });
       await using verifier = await StandIn.start(address, 27020, {

@@ -205,7 +205,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       operator = await RunningOperator.start(ground.kubeconfig);
     }
 
-    it('stops the applications, waits for their pods, and commits; another operator goes on from there', async () => {
+    it('stops the applications, waits for their pods, and commits; another operator continues from there', async () => {
       const { namespace, address } = await ground.newPlace();
       await using syncer = await StandIn.start(address, 27182, { progress: applying });
       syncer.onCommand = () => {
@@ -239,7 +239,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       await operator.passes(2);
       const held = await ground.untilSync(
         namespace,
-        'it goes on',
+        'it continues',
         ({ commit }) => commit !== undefined,
       );
       assert.deepEqual(held.commit?.workloads, [
@@ -261,7 +261,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       assert.equal(spec?.state, 'Running', 'what people ask for is theirs');
     });
 
-    it('gives the applications their sizes back where the commit does not come, and tries again when it is told to', async () => {
+    it('restores the sizes of the applications if the commit does not happen, and tries again when told to', async () => {
       const { namespace, address } = await ground.newPlace();
       await using syncer = await StandIn.start(address, 27182, { progress: applying });
       await createApplication(namespace, web, 3);

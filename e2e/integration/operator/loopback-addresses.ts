@@ -11,7 +11,7 @@ const addressCount = 250 * 250;
  */
 export class LoopbackAddresses implements AsyncDisposable {
   readonly #reservations: Server[] = [];
-  /** Where to look next: runs that begin at the same place would get in each other's way each time. */
+  /** Where to search next: runs that always began at the same place would collide every time. */
   #next = Math.floor(Math.random() * addressCount);
 
   async reserve(): Promise<string> {

@@ -232,11 +232,11 @@ describe('the operator, on a real API server', () => {
     const hash = set.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'];
     const data = uriData('mongodb://user:right@old/');
     await client.patch(secrets, { namespace, name: 'old-uri' }, { data }, { signal });
-    await until('the pods are to be made anew', async () => {
+    await until('the pods are to be recreated', async () => {
       const now = await ground.get(statefulSets, namespace, 'orders-syncer');
       return now?.spec?.template.metadata?.annotations?.['clustersync.dev/secrets-hash'] !== hash;
     });
-    // The syncer of the new pod goes on where it was: nothing is begun again.
+    // The syncer of the new pod continues where it was: nothing starts over.
     syncer.progress = { progress: applying };
     await ground.runPod(set, address, { containerID: 'test://2' });
     await ground.untilSync(namespace, 'in sync', (now) => readiness(now) === 'True InSync');
@@ -316,7 +316,7 @@ describe('the operator, on a real API server', () => {
     await assertIsPutRight(ground, operator.port);
   });
 
-  it('makes a status anew that somebody has deleted', async () => {
+  it('restores a status that somebody has deleted', async () => {
     await assertStatusIsMadeAnew(ground);
   });
 
@@ -398,7 +398,7 @@ describe('the operator, on a real API server', () => {
     await assertFiguresAreWrittenSeldom(ground, operator.port, namespace, syncer);
   });
 
-  it('forgets a deleted sync: its metrics are gone, and a namesake with another destination begins anew', async () => {
+  it('forgets a deleted sync: its metrics are gone, and a namesake with another destination starts over', async () => {
     await assertNamesakeBeginsAnew(ground, operator.port);
   });
 
@@ -406,7 +406,7 @@ describe('the operator, on a real API server', () => {
     const ready = await fetch(`http://127.0.0.1:${operator.port}/readyz`);
     assert.equal(ready.status, 200);
     const { namespace } = await ground.newPlace();
-    // Its own lease is short, so that it looks often for the long one of the other.
+    // Its own lease is short, so it often checks the long lease of the other one.
     const second = await RunningOperator.start(ground.kubeconfig, {
       watchNamespaces: namespace,
       leaseDurationSeconds: 15,

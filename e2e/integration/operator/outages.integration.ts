@@ -106,7 +106,7 @@ describe('operators in processes of their own, on a real API server', () => {
     }
   }
 
-  it('goes on when its connections break and when the API server was away, and leaves the lease at its end', async () => {
+  it('continues after broken connections and an outage of the API server, and releases the lease at its end', async () => {
     await using proxy = await TcpProxy.start(ground.server.port);
     // It is to keep its lease until the API server is there again, however long that takes to start.
     await using operator = await start('first', { port: proxy.port, leaseDurationSeconds: 90 });
@@ -156,7 +156,7 @@ describe('operators in processes of their own, on a real API server', () => {
     assertCommands(from, ['pause', 'resume']);
   });
 
-  it('is alive, but not ready, while it stands by and is cut off from the API server', async () => {
+  it('is alive, but not ready, while it is on standby and cut off from the API server', async () => {
     const gone = await holder();
     await using leader = await start('first', { leaseDurationSeconds });
     await untilLed('the other leads', gone);
@@ -180,7 +180,7 @@ describe('operators in processes of their own, on a real API server', () => {
     await using second = await start('second', { leaseDurationSeconds });
     await second.untilReady();
     const from = tools.commands.length;
-    // All workers are busy with new ones, each of which takes several writes: they go on with the next when it wakes up.
+    // All workers are busy with new ones, each of which takes several writes: they continue with the next when it wakes up.
     // Each answer comes late, so that the work cannot be over before it is frozen, however the machine divides its cores.
     const { namespace } = await ground.newPlace();
     const made = async (): Promise<number> =>

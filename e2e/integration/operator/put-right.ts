@@ -12,7 +12,7 @@ import { applying, StandIn } from './stand-in.ts';
 
 const { signal } = new AbortController();
 
-/** Checks that nothing is kept in the status alone: it is made anew, from what is, where somebody has deleted it. */
+/** Checks that nothing is kept only in the status: after somebody has deleted it, it is derived from the current state. */
 export async function assertStatusIsMadeAnew(ground: OperatorGround): Promise<void> {
   const { namespace, address } = await ground.newPlace();
   await using syncer = await StandIn.start(address, 27182, { progress: applying });
@@ -28,7 +28,7 @@ export async function assertStatusIsMadeAnew(ground: OperatorGround): Promise<vo
     { signal, subresource: 'status' },
   );
   assert.equal(status, undefined);
-  // Wants something, so that it is looked at now.
+  // Changes the spec, so that it is reconciled now.
   await ground.patchSync(namespace, { commit: { maxLagSeconds: 11 } });
   const after = await ground.untilSync(namespace, 'it has all of its status again', isInSync);
   for (const field of [

@@ -165,7 +165,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
       for (const set of sets) await set.stop();
     });
 
-    it('does not commit what was copied for another one, and goes on with its own', async () => {
+    it('does not commit what was copied for another one, and continues with its own', async () => {
       const [source, destination] = clients.map((client) => client.db('shop'));
       assert.ok(source && destination);
       const rows = Array.from({ length: 100 }, (_, n) => ({ n }));

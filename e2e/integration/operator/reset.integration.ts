@@ -138,7 +138,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     await using syncer = await runSyncer(place);
     const before = await untilInSync(namespace);
     assert.equal(await copied(), documents);
-    // A sync that goes on would not bring it back.
+    // A sync that continues would not bring it back.
     await destination.db('shop').collection('items').deleteMany({});
 
     await operator[Symbol.asyncDispose]();

@@ -16,7 +16,7 @@ describe('a syncer that ends again and again, on a real API server', () => {
     ground = started;
   });
 
-  it('is left to Kubernetes: nothing is begun anew, and the sync goes on each time', async () => {
+  it('is left to Kubernetes: nothing starts over, and the sync continues each time', async () => {
     const { namespace, address } = await ground.newPlace();
     await ground.createSync(namespace);
     const set = await ground.untilMade(namespace, 'orders-syncer');

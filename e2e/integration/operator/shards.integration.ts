@@ -88,7 +88,7 @@ describe('the operator with a sharded source, on a real API server', () => {
     ] as const;
     await ground.createSync(namespace);
 
-    // The first pod tells what the source is, and nothing is said to it.
+    // The first pod reports what the source is, and receives no command.
     const begun = await ground.untilMade(namespace, 'orders-syncer');
     const syncer = await PodProcess.start(ground.client, begun, address);
     let set: StatefulSet;

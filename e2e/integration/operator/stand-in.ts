@@ -12,7 +12,7 @@ export interface ReceivedCommand {
   readonly digest: string | undefined;
 }
 
-/** A tool with the HTTP API of the contract, and nothing behind it: it answers what it is told to. */
+/** A tool with the HTTP API of the contract, and nothing behind it: it returns the answers that a test sets. */
 export class StandIn implements AsyncDisposable {
   readonly commands: ReceivedCommand[] = [];
   /** How often it was asked for its progress. */
@@ -85,7 +85,7 @@ export class StandIn implements AsyncDisposable {
   }
 }
 
-/** What a syncer tells of its source: a replica set, or a cluster of several shards. */
+/** What a syncer reports about its source: a replica set, or a cluster of several shards. */
 export function topologyOf(...shards: readonly string[]): object {
   return { topology: { kind: shards.length === 1 ? 'replicaSet' : 'sharded', shards } };
 }

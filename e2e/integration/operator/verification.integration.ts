@@ -21,7 +21,7 @@ import { applying, committed, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
 
-/** Programs are started meanwhile: long enough for a machine that is busy with other things. */
+/** Programs start during this time: long enough for a busy machine. */
 
 describe('the operator with a real verifier', () => {
   let ground: OperatorGround;
@@ -96,7 +96,7 @@ describe('the operator with a real verifier', () => {
       assert.ok(status);
       return status;
     };
-    /** Does what a StatefulSet's controller would do: the pod is made anew, as the run wants it. */
+    /** Recreates the pod as the run wants it, as the controller of a StatefulSet would. */
     const runAttempt = async (attempt: number): Promise<PodProcess> => {
       let set: StatefulSet | undefined;
       await until(`the attempt ${attempt} is to be run`, async () => {

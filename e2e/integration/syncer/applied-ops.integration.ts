@@ -98,7 +98,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
     assert.match(await failureOf(other), stopped);
   });
 
-  it('a commit waits until all of the oplog was looked at, and does not end where somebody has', async () => {
+  it('a commit waits until the whole oplog has been read, and does not complete if somebody has used it', async () => {
     await using syncer = await pair.syncing();
     const state = pair.destination.client.db('clustersync_internal');
     {
@@ -174,7 +174,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
     );
   });
 
-  it('what the user may not read is told of in warnings, from the beginning, and after the commit', async () => {
+  it('warns about what the user may not read, from the beginning, and after the commit', async () => {
     await using user = await withUser(pair.source, []);
     await using syncer = await pair.syncing({}, { cluster0: user.uri });
     const warned = async (): Promise<boolean> => {
@@ -197,7 +197,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
     assert.ok(await warned());
   });
 
-  it('is known up to where it was looked at after a restart', async () => {
+  it('after a restart, is known up to where it was read', async () => {
     await using syncer = await pair.syncing();
     const instances = pair.destination.client.db('clustersync_internal').collection('instances');
     const storedTime = async (): Promise<unknown> =>
@@ -275,7 +275,7 @@ describe('writes by applyOps, of which no change stream tells', () => {
       return queryExecutor.scannedObjects;
     };
 
-    it('reads what is new, and nothing of what was looked at before', async () => {
+    it('reads only what is new', async () => {
       const startTime = await now();
       const documents = Array.from({ length: 5_000 }, (_, n) => ({ _id: 1_000 + n }));
       await items(pair.source).insertMany(documents);

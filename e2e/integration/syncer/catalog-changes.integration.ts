@@ -19,7 +19,7 @@ const cases = { ...collectionChanges, ...indexChanges };
 interface Moment {
   readonly buildIndexes?: 'afterDataCopy';
   readonly copyWorkers?: number;
-  /** A collection in whose copy everything stands still: with one worker it is the first, or the last. */
+  /** The collection during whose copy everything is held up: with one worker it is the first, or the last. */
   readonly barrier?: { readonly documentBytes: number };
 }
 
@@ -151,7 +151,7 @@ describe('changes of the catalog', () => {
       assert.ok(syncer.pid);
     });
 
-    it('a database made again in other letters asks for dropDatabase; once granted, it goes on', async () => {
+    it('a database made again in other letters asks for dropDatabase; once granted, it continues', async () => {
       const { client } = pair.source;
       await client.db('shop').collection('items').insertOne({ n: 1 });
       await client.db('shop').createCollection('view', { viewOn: 'items', pipeline: [] });

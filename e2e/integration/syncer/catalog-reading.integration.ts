@@ -5,7 +5,7 @@ import { fill, withIndexes } from './catalog-change-cases.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 
-/** Changes of collections whose names begin with `name`: what is there before, and what happens meanwhile. */
+/** Changes of collections whose names begin with `name`: what exists before, and what happens during the reading. */
 interface ReadingCase {
   readonly before?: (db: Db, name: string) => Promise<unknown>;
   readonly change: (db: Db, name: string) => Promise<unknown>;

@@ -162,7 +162,7 @@ export async function commitAndWait(syncer: SyncerProcess): Promise<void> {
   await syncer.waitFor(({ state }) => state === 'COMMITTED');
 }
 
-/** Ends a syncer that a test has stopped by an error, and lets the next process go on until the commit is completed. */
+/** Ends a syncer that a test has stopped by an error, and lets the next process continue until the commit is completed. */
 export async function restartAndCommit(syncer: SyncerProcess): Promise<void> {
   await syncer.kill('SIGTERM');
   await syncer.restart();

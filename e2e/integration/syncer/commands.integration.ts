@@ -20,7 +20,7 @@ interface Moment {
   readonly info: string | null;
   /** Other errors than InvalidStateTransition. */
   readonly errors?: Partial<Record<Command, string>>;
-  /** Undefined where it goes on by itself. */
+  /** Undefined if it continues by itself. */
   readonly next: Command | undefined;
 }
 

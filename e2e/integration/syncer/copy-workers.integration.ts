@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
-import { fittingCopyWorkers } from '../../../syncer/destination/copy-workers.ts';
+import { fittingCopyWorkers } from '../../../syncer/destination/destination.ts';
 import { useClusterPair } from './cluster-pair.ts';
 import { withUser } from './source-user.ts';
 

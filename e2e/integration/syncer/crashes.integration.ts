@@ -70,7 +70,7 @@ const moments: Readonly<Record<string, Moment>> = {
   },
 };
 
-describe('state: the syncer is killed, started again, and goes on', () => {
+describe('state: the syncer is killed, restarted, and continues', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
@@ -122,13 +122,13 @@ describe('state: the syncer is killed, started again, and goes on', () => {
       },
       isSeenBy: /"restarts":1/,
     },
-    'the source elects its primary anew': {
+    'the source holds an election': {
       interrupt: async () => await pair.source.set.stepDown(),
       isSeenBy: /"work":"catalog".*the primary changed/,
     },
   };
   for (const [what, { interrupt, isSeenBy }] of Object.entries(interruptions)) {
-    it(`what was created while the rest was still read is made anew when ${what}`, async () => {
+    it(`what was created while the rest was still being read is recreated when ${what}`, async () => {
       const { source, destination } = pair;
       for (const name of ['a', 'b']) await source.client.db(name).collection('rows').insertOne({});
       const rows = { db: source.client.db('a'), made: destination.client.db('a') };

@@ -186,7 +186,7 @@ async function refuses(syncer: SyncerProcess, command: string, description: RegE
   assert.match(String(body['errorDescription']), description);
 }
 
-/** What keeps a commit from being taken is told of as soon as what else it depends on. */
+/** What prevents a commit is reported as soon as the other conditions of a commit. */
 async function tells(syncer: SyncerProcess, description: RegExp): Promise<void> {
   const { canCommit, warnings } = await syncer.waitFor(
     (progress) => description.test(progress.warnings?.join('\n') ?? ''),

@@ -56,7 +56,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
     );
   }
 
-  /** What stands at a name, with its documents. */
+  /** What exists under a name, with its documents. */
   async function found(db: Db, name: string): Promise<unknown> {
     const [info] = await db.listCollections({ name }).toArray();
     return [info, await db.collection(name).find().toArray()];

@@ -41,7 +41,7 @@ describe('a reversal whose process was killed while a server had a command of it
     const { source, destination } = pair;
     await pair.reset();
     await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
-    // Asked now and then whether it is there: a connection that is listened on all the time ends when the process goes on.
+    // Polled to see whether it is there: a connection with a pending read ends when the process continues.
     const uris = {
       cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
       cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),

@@ -239,7 +239,7 @@ describe('contract 4.2: indexes on the same keys, and changed during the sync', 
     }
   });
 
-  it('UniqueIndexViolation names the index and documents; without them the commit goes on', async () => {
+  it('UniqueIndexViolation names the index and documents; without them the commit continues', async () => {
     const shop = pair.source.client.db('shop');
     const items = shop.collection<Numbered>('items');
     await createIndex(shop, 'items', { key: { a: 1 }, name: 'unique a', unique: true });
@@ -263,7 +263,7 @@ describe('contract 4.2: indexes on the same keys, and changed during the sync', 
     await pair.assertEqual();
   });
 
-  it('IndexBuildRefused names the index, before users may write; when it can be built the commit goes on', async () => {
+  it('IndexBuildRefused names the index, before users may write; when it can be built the commit continues', async () => {
     const shop = pair.source.client.db('shop');
     await createIndex(shop, 'items', { key: { a: 1, b: 1 }, name: 'two' });
     await shop.collection<Numbered>('items').insertMany(numbered(0, 20));

@@ -92,7 +92,7 @@ describe('operations that the destination ends', () => {
     await pair.assertEqual();
   });
 
-  it('killOp of a write while changes are applied: it is repeated, and the sync goes on', async () => {
+  it('killOp of a write while changes are applied: it is repeated, and the sync continues', async () => {
     await using syncer = await pair.syncing();
     {
       await using held = await holdCommands(pair.destination, 'insert', 'shop.items');

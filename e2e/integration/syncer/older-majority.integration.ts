@@ -145,7 +145,7 @@ describe('a primary that does not know yet that a majority has what its predeces
     assert.ok((await timesOf(onNext)).majority.lessThan(before), 'its majority is older');
   }
 
-  /** Lets the next primary learn what a majority has, and the sync go on to its end. */
+  /** Lets the next primary learn what a majority has, and the sync continue to its end. */
   async function endAsEqual(): Promise<void> {
     await setSnapshots('off');
     await client.db('other').collection('late').insertOne({});

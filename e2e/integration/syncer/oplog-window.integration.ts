@@ -61,7 +61,7 @@ describe('an oplog that has rolled over', () => {
         await syncer.start({ ...forward, enableUserWriteBlocking: true });
         await held.reached(1);
         await rollOver(source);
-        // Nothing else tells of it before the change stream is opened.
+        // Nothing else reports it before the change stream is opened.
         if (isReadable) await hasFailed(syncer);
       }
       await hasFailed(syncer);
@@ -97,7 +97,7 @@ async function hasFailed(syncer: SyncerProcess): Promise<void> {
   assert.match(await syncer.log(), /"msg":"the sync has stopped"/);
 }
 
-/** The failure is told of before it is stored. */
+/** The failure is reported before it is stored. */
 async function hasStoredFailure({ client }: Side): Promise<void> {
   const sync = client
     .db('clustersync_internal')
@@ -124,7 +124,7 @@ async function rollOver({ client }: Side): Promise<void> {
     try {
       return (await oldest())?.greaterThan(latest) === true;
     } catch (error) {
-      // What was being read has been truncated meanwhile.
+      // The part that was being read has been truncated in the meantime.
       if (error instanceof MongoServerError && error.code === cappedPositionLost) return false;
       throw error;
     }

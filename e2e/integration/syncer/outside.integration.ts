@@ -16,7 +16,7 @@ describe('a sync seen from outside', () => {
     await pair.reset();
   });
 
-  it('tells its story, its figures and its estimates', async () => {
+  it('logs its steps, its figures and its estimates', async () => {
     const shop = pair.source.client.db('shop');
     for (let number = 0; number < 30; number++)
       await shop.collection(`c${number}`).insertMany(rows(0, 10));
@@ -39,7 +39,7 @@ describe('a sync seen from outside', () => {
     {
       await using slow = await slowCommands(pair.destination, ['createIndexes'], 3_000, 'shop.c4');
       await syncer.start({ ...forward, buildIndexes: 'afterDataCopy' });
-      // Those of the other collections are built meanwhile, two by two.
+      // In the meantime those of the other collections are built, two at a time.
       const { indexBuilding } = await syncer.waitFor(
         (progress) => (progress.indexBuilding?.collectionsFinished ?? 0) >= 29,
       );

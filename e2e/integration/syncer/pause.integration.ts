@@ -34,7 +34,7 @@ describe('pause and resume', () => {
     );
   }
 
-  it('in the copy: nothing goes on; a restarted process stays PAUSED; resume copies the rest', async () => {
+  it('during the copy: nothing continues; a restarted process stays PAUSED; resume copies the rest', async () => {
     await using syncer = await pair.syncer({
       options: { copyWorkers: 1, partitionMebibytes: 0.01 },
     });
@@ -48,7 +48,7 @@ describe('pause and resume', () => {
       await held.reached(1);
       await pause(syncer);
     }
-    // The server goes on with a write whose client is gone.
+    // The server continues a write whose client is gone.
     await until('the insert is over', async () => (await inserts(pair.destination)).length === 0);
     const info = (await syncer.progress()).info;
     assert.equal(info, 'collection copy');
@@ -74,7 +74,7 @@ describe('pause and resume', () => {
     await pair.assertEqual();
   });
 
-  it('in the changes: what was applied is covered by the checkpoint, resume goes on from there', async () => {
+  it('during change application: the checkpoint covers what was applied, and resume continues from there', async () => {
     await using syncer = await pair.syncing();
     const items = pair.source.client.db('shop').collection('a');
     await items.insertMany(rows(300, 200));

@@ -78,7 +78,7 @@ describe('contract 2.2: progress', () => {
       assert.match(source, /^127\.0\.0\.1:\d+$/);
       assert.equal(sample.syncerID, 'syncer');
       assert.ok(sample.coordinatorID === null || sample.coordinatorID === 'syncer');
-      // Until a majority of the destination has the commit it is told of by a warning.
+      // A warning reports the commit until a majority of the destination has it.
       const isOnItsWay = sample.state === 'RUNNING' && sample.commitUnderWay === true;
       if (isOnItsWay) assert.match(sample.warnings?.join() ?? '', /^(commit: [^,]*)?$/);
       else assert.deepEqual(sample.warnings, []);
@@ -104,7 +104,7 @@ describe('contract 2.2: progress', () => {
     assert.deepEqual(order(samples.map(({ state }) => state)), states);
     assert.deepEqual(order(samples.map(({ info }) => info)), infos);
     assert.deepEqual(order(samples.map(({ coordinatorID }) => coordinatorID)).at(-1), 'syncer');
-    // Writes are permitted before the commit is through: index validation goes on until then.
+    // Writes are permitted before the commit is through: index validation continues until then.
     assert.ok(samples.some(({ state, canWrite }) => state === 'COMMITTING' && canWrite === false));
     assert.ok(samples.some(({ state, canWrite }) => state === 'COMMITTING' && canWrite === true));
 

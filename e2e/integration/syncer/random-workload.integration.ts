@@ -18,7 +18,7 @@ const seeds =
     ? Array.from({ length: Number(process.env['SEEDS'] ?? 8) }, (_, index) => index + 1)
     : [Number(process.env['SEED'])];
 
-/** How long writers go on while change events are applied. */
+/** How long writers continue while change events are applied. */
 const workloadMs = 1_500;
 
 const never = new AbortController().signal;

@@ -15,7 +15,7 @@ interface Workload {
   run(writers: number, signal: AbortSignal): Promise<unknown>;
 }
 
-/** What is done to both sides meanwhile. */
+/** What is done to both sides in the meantime. */
 export interface ReversalOptions {
   readonly writers: number;
   readonly workload: (side: SideName, seed: number) => Workload;
@@ -50,7 +50,7 @@ export async function reverseThroughKills(
     await syncer.kill();
     await syncer.restart();
   };
-  /** Runs a task while a side is written to, however little the machine does meanwhile. */
+  /** Runs a task while a side is written to, however slow the machine is. */
   const writing = async (
     side: SideName,
     writerSeed: number,

@@ -75,7 +75,7 @@ describe('contract 5: connection strings', () => {
     });
   }
 
-  it('to servers that are not there: progress says so, and goes on once they are', async () => {
+  it('to servers that are unreachable: progress says so, and the sync continues once they are back', async () => {
     const [member] = pair.source.set.members;
     assert.ok(member);
     await pair.source.set.kill(member);

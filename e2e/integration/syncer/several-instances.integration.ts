@@ -234,7 +234,7 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
   });
 
-  it('reverses when all have been given that, also where one is killed meanwhile', async () => {
+  it('reverses once all have the command, even if one is killed in the meantime', async () => {
     await using instances = await startInstances(pair);
     await instances.start({ reversible: true, enableUserWriteBlocking: true });
     await instances.waitFor(({ canCommit }) => canCommit);
@@ -281,7 +281,7 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
   });
 
-  it('goes on when the coordinator is killed or stopped before a change of the catalog', async () => {
+  it('continues when the coordinator is killed or stopped before a change of the catalog', async () => {
     await using instances = await syncing();
     const [{ coordinatorID } = { coordinatorID: null }] = await instances.waitFor(
       ({ coordinatorID: id }) => id !== null,
@@ -303,7 +303,7 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
   });
 
-  it('stops by name where a collection was resharded, and both instances tell of it', async () => {
+  it('stops with a named error if a collection was resharded, and both instances report it', async () => {
     await using instances = await syncing();
     const admin = pair.source.client.db('admin');
     await admin.command({ reshardCollection: 'shop.items', key: { number: 1 } });

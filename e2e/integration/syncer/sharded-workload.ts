@@ -16,7 +16,7 @@ interface Moving extends Document {
   number: number;
 }
 
-/** A random workload on a sharded cluster, which shards collections, changes shard keys and moves chunks besides. */
+/** A random workload on a sharded cluster, which also shards collections, changes shard keys and moves chunks. */
 export class ShardedWorkload {
   readonly #client: MongoClient;
   /** Two of the cluster's, or its only one. */
@@ -114,7 +114,7 @@ export class ShardedWorkload {
   }
 }
 
-/** Does something that may be refused because of what stands there. */
+/** Does something that may be refused because of what exists already. */
 async function attempt(run: () => Promise<unknown>): Promise<void> {
   try {
     await run();

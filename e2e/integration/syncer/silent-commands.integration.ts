@@ -114,7 +114,7 @@ describe('a sync with connections that fall silent alone', function () {
     for (const pair of pairs) for (const side of sideNames) await pair[side][Symbol.asyncDispose]();
   });
 
-  it(`goes on soon, whatever was sent on them${isWhole ? '' : ' of what matters most'}`, async () => {
+  it(`continues soon, whatever was sent on them${isWhole ? '' : ' of what matters most'}`, async () => {
     const results = await Promise.allSettled(
       pairs.map(async (pair, group) => {
         const silences = {

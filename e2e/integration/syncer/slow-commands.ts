@@ -9,7 +9,7 @@ export const canBeSlow = { enableTestCommands: 1 } as const;
 /** How the syncer calls itself on a server. */
 const appName = 'clustersync syncer syncer';
 
-/** Something that stands in the way of commands until it is disposed of. */
+/** Something that holds up commands until it is disposed of. */
 export interface Obstacle extends AsyncDisposable {
   /** Resolves when that many commands have come to it. */
   reached(count: number): Promise<void>;
@@ -118,7 +118,7 @@ const holdingPoints = {
 
 /**
  * Holds commands of everybody on a server, or those on one namespace, until the result is disposed of.
- * @param skipped - how many go on before one is held; an insert of many documents may count as several.
+ * @param skipped - how many pass before one is held; an insert of many documents may count as several.
  */
 export async function holdCommands(
   side: Pick<Side, 'client'>,

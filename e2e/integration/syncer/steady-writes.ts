@@ -1,7 +1,7 @@
 import { setInterval } from 'node:timers/promises';
 import type { Collection } from 'mongodb';
 
-/** Writes that go on until they are stopped. */
+/** Writes that continue until they are stopped. */
 export interface SteadyWrites {
   readonly writtenBytes: number;
   /** Rejects when a write has failed. */

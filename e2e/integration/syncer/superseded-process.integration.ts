@@ -15,7 +15,7 @@ describe('a syncer whose place another process has taken', () => {
   it('was frozen, and does not write what it had in hand over what the other one has written since', async () => {
     const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
     await items.insertOne({ _id: -1 });
-    // Asked now and then whether it is there: a connection that is listened on all the time ends when the process goes on.
+    // Polled to see whether it is there: a connection with a pending read ends when the process continues.
     const cluster1 = pair.destination.set.uri('syncer', { serverMonitoringMode: 'poll' });
     await using frozen = await pair.syncing({}, { cluster1 });
     const slow = await slowCommands(pair.destination, ['insert'], 1_000, 'shop.items');

@@ -4,7 +4,7 @@ import { until } from '../../ground/until.ts';
 import { instancesOf, startInstances } from './instances.ts';
 import type { ShardedPair } from './sharded-pair.ts';
 
-/** How long writers go on while change events are applied. */
+/** How long writers continue while change events are applied. */
 const workloadMs = 1_500;
 
 /**
@@ -34,7 +34,7 @@ export async function syncThroughKills(
     readonly hasWritten: () => boolean;
     /** One instance for each shard of the source, in place of one for all. */
     readonly isShared?: boolean;
-    /** What the start asks for besides, when writing has begun. */
+    /** Additional start options, given once writing has begun. */
     readonly body?: () => Promise<object>;
   },
 ): Promise<void> {

@@ -68,7 +68,7 @@ describe('time-series collections', () => {
     await pair.assertEqual();
   });
 
-  it('made during the sync stop it under their name; it goes on when they are dropped', async () => {
+  it('made during the sync stop it under their name; it continues when they are dropped', async () => {
     const db = pair.source.client.db('data');
     await db.collection('rows').insertOne({ n: 1 });
     await using syncer = await pair.syncing();

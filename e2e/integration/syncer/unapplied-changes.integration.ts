@@ -49,7 +49,7 @@ describe('contract 2.2: canCommit is false while a commit would wait for what fa
     },
   ];
 
-  it('the destination never ends a write: it is told of, the lag is not 0, and the end is waited for', async () => {
+  it('the destination never ends a write: a warning says so, the lag is not 0, and the sync waits for the end', async () => {
     await using syncer = await pair.syncing();
     const waiting = /^commit: not possible now: apply to shop\.items: waiting for \d+ s/m;
     {

@@ -5,7 +5,7 @@ import { canBeSlow, slowCommands } from './slow-commands.ts';
 describe('a commit that is taken up again when users may write already', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
 
-  it('leaves alone what users have dropped and made meanwhile', async () => {
+  it('leaves alone what users have dropped and created in the meantime', async () => {
     const { source, destination } = pair;
     const shop = source.client.db('shop');
     for (const name of ['dropped', 'replaced'])

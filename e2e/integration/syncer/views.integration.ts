@@ -102,7 +102,7 @@ describe('views that the destination refuses', () => {
     await fill(pair.source.client.db('data'), 'rows');
   });
 
-  it('in themselves stop the sync; it goes on when they are dropped from the source', async () => {
+  it('in themselves stop the sync; it continues when they are dropped from the source', async () => {
     const db = pair.source.client.db('data');
     await using syncer = await pair.syncing();
     // As of a stage that its release does not have.
@@ -123,7 +123,7 @@ describe('views that the destination refuses', () => {
     }
   });
 
-  it('beside its own stop the commit; it goes on without those that are dropped from the source', async () => {
+  it('beside its own stop the commit; it continues without those that are dropped from the source', async () => {
     const db = pair.source.client.db('data');
     const own = { viewOn: 'x', pipeline: [], collation: { locale: 'fr' } };
     await pair.destination.client.db('data').command({ create: 'own', ...own });

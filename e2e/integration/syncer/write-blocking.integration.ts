@@ -113,7 +113,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.equal(await write(destination, 'app'), 'written');
   });
 
-  it('is told of by progress and the log, also by a process started after a crash in the commit', async () => {
+  it('is reported by progress and the log, also by a process started after a crash in the commit', async () => {
     const warnings = (...names: string[]): string[] => [
       `writes by ordinary users are blocked on ${names.join(' and ')}`,
     ];
@@ -141,7 +141,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.deepEqual((await syncer.progress()).warnings, warnings('cluster0'));
   });
 
-  it('is told of by a process that cannot reach the source', async () => {
+  it('is reported by a process that cannot reach the source', async () => {
     const { source, destination } = pair;
     await using syncer = await pair.syncer({ until: 'listening' });
     await syncer.waitFor(({ state }) => state === 'IDLE');
@@ -170,7 +170,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.equal(await write(destination, 'app'), 'written');
   });
 
-  it('that is not permitted any more stops a commit by name; with the right again a restart goes on', async () => {
+  it('that is not permitted any more stops a commit by name; with the privilege back, a restart continues', async () => {
     const { source } = pair;
     const admin = source.client.db('admin');
     await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
@@ -211,7 +211,7 @@ describe('contract 4.1: enableUserWriteBlocking', () => {
     assert.equal(await write(destination, 'app'), 'written');
   });
 
-  it('is told of where something else has blocked users, and left as it is, where it is off', async () => {
+  it('is reported if something else has blocked users, and left as it is if it is off', async () => {
     const { destination } = pair;
     const admin = destination.client.db('admin');
     await admin.command({ setUserWriteBlockMode: 1, global: true });

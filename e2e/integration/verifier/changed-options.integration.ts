@@ -82,7 +82,7 @@ describe('a verification that another process continues, which has another value
     tlsCertificateFile: ['the same'],
     tlsKeyFile: ['the same'],
     config: ['the same'],
-    // These leave nothing of it, or look elsewhere: they come last.
+    // These delete all of it, or use another store: they come last.
     metaURI: ['begun again', () => ({ metaURI: pair.sets[0]?.uri('admin') })],
     verification: ['begun again', () => ({ verification: 'another' })],
     attempt: ['begun again', () => ({ attempt: 2 })],

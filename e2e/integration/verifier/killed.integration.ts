@@ -203,7 +203,7 @@ describe('verifier, killed', () => {
     assert.deepEqual(await mismatchesOf(verifier), wanted);
   });
 
-  it('shares the work of several processes, and goes on when the one that leads is killed', async () => {
+  it('shares the work among several processes, and continues when the leading one is killed', async () => {
     await makeFaults();
     const calm = await verifyOnce({ ...uris(), verification: 'calm' });
     const start = async (id: string) =>

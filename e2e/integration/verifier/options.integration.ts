@@ -190,7 +190,7 @@ describe('options of the verifier', () => {
       return progress.verdict;
     }
 
-    it('begins anew where it is higher than that on record, and only then', async () => {
+    it('starts over if it is higher than the recorded one, and only then', async () => {
       assert.equal(await verdictOf(1), 'different');
       const [source] = clients;
       for (const name of ['depot', 'shop']) {

@@ -105,7 +105,7 @@ describe('verifier, attacks on the verdict', () => {
     });
   }
 
-  /** Keeps the coordinator from looking for what is to be compared again. */
+  /** Keeps the coordinator from finding what must be compared again. */
   async function holdNotes(): Promise<void> {
     await fail({
       mode: 'alwaysOn',

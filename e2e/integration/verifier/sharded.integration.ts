@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Timestamp, type Document } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
-import { timeOfAllShards } from '../../../mongo/router-time.ts';
+import { timeOfAllShards } from '../../../mongo/cluster-time.ts';
 import { codeOf, isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
 import { RateLimit, readRange } from '../../../verifier/compare/read-documents.ts';
@@ -370,7 +370,7 @@ describe('the verifier with sharded clusters', () => {
 
     const lost = { namespace: 'live.many', kind: 'missingDocument', id: '{"$numberInt":"77"}' };
 
-    it('goes on when the routers are killed and started again', async () => {
+    it('continues when the routers are killed and restarted', async () => {
       const { set, wide } = deployments;
       await using session = await openSession(urisOf(set, wide));
       await session.post('check');

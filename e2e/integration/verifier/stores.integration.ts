@@ -176,7 +176,7 @@ describe('verifier, the stores of the metadata', () => {
   describe('insertNew, beside others and failures', () => {
     const one: Named = { _id: 1, name: 'one' };
 
-    it('inserts again what was taken at the insert, and is deleted before it is looked at', async () => {
+    it('inserts again what existed at the insert, and was deleted before it was read', async () => {
       const named: Collection<Named> = db().collection('named');
       await named.insertOne(one);
       await using find = await failOnce('find', { blockConnection: true, blockTimeMS: 3_000 });

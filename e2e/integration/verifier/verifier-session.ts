@@ -15,7 +15,7 @@ export interface Answer {
   readonly body: Record<string, unknown>;
 }
 
-/** A verifier under test, called over HTTP. Every answer is held against the OpenAPI document. */
+/** A verifier under test, called over HTTP. Every answer is checked against the OpenAPI document. */
 export interface VerifierSession extends AsyncDisposable {
   /** Everything it has logged. */
   readonly log: string[];

@@ -17,7 +17,7 @@ import { CommandFailure, failure, succeeded, withoutServerFields } from './comma
 import type { CommandRequest, RouterState } from './router-state.ts';
 import { decode, encode } from './wire.ts';
 
-/** As long as a getMore waits by default, and how long one of a shard does meanwhile. */
+/** How long a getMore waits by default, and how long each getMore of a shard waits during that time. */
 const defaultWaitMs = 1000;
 const shardWaitMs = 100;
 

@@ -50,13 +50,13 @@ export type Target = 'config' | { readonly shard: string };
 
 export const majority = { writeConcern: { w: 'majority', wtimeout: 60_000 } } as const;
 
-/** How often a command is repeated because chunks or databases have moved meanwhile. */
+/** How often a command is repeated because chunks or databases have moved in the meantime. */
 export const staleTries = 50;
 
 const epochZero = new BSON.ObjectId('000000000000000000000000');
 const timestampZero = new Timestamp({ t: 0, i: 0 });
 
-/** A cluster as a router knows it: its servers, its placement (always read anew), its cluster time. */
+/** A cluster as a router knows it: its servers, its placement (read again each time), its cluster time. */
 export class ClusterView {
   readonly #key: string;
   readonly #config: string;
@@ -221,7 +221,7 @@ export class ClusterView {
     };
   }
 
-  /** Runs a command on every shard that owns a part of a collection; again where the placement has changed meanwhile. */
+  /** Runs a command on every shard that owns a part of a collection; again if the placement has changed in the meantime. */
   async runOnOwners(
     ns: string,
     command: Document,
@@ -242,7 +242,7 @@ export class ClusterView {
     }
   }
 
-  /** Runs a command on the primary shard of a database; again where it has moved meanwhile. @throws CommandFailure */
+  /** Runs a command on the primary shard of a database; again if it has moved in the meantime. @throws CommandFailure */
   async runOnPrimary(
     db: string,
     command: Document,

@@ -1,6 +1,6 @@
 import type { Document } from 'mongodb';
 
-/** Server error codes that the router itself answers with, or looks for. */
+/** Server error codes that the router itself returns or handles. */
 export const errorCodes = {
   IllegalOperation: 20,
   HostUnreachable: 6,

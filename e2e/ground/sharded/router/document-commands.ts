@@ -123,7 +123,7 @@ function pipelineOf(command: Document): readonly Document[] {
   return Array.isArray(command['pipeline']) ? (command['pipeline'] as Document[]) : [];
 }
 
-/** The first stage tells; what `$lookup` and its like read is not looked at. */
+/** Decided by the first stage; collections that `$lookup` and similar stages read are ignored. */
 function neededByAggregate(request: CommandRequest): readonly NeededPrivilege[] {
   const command = commandOf(request);
   const pipeline = pipelineOf(command);

@@ -21,7 +21,7 @@ export async function readInside(
 }
 
 /**
- * Lets all inner routers look anew where collections are that were dropped, or whose placement was replaced as a whole.
+ * Makes all inner routers read the placement of collections again that were dropped, or whose placement was replaced as a whole.
  * The servers tell shards of that, and an inner router is none. It stores the placement, the new version before the new
  * chunks: where it did not learn that a collection was dropped, and reads what it stored while it replaces that by the
  * next collection of the name, it takes chunks of the old one for the new one's (mongod 6.0.5; a mongos stores nothing).
@@ -37,7 +37,7 @@ export async function refreshPlacement(
       const store = encode({ _flushRoutingTableCacheUpdates: ns, $db: 'admin' });
       succeeded(decode(await cluster.sendTo(inner, store, signal)));
     }
-    // What was read meanwhile is forgotten.
+    // Anything read in the meantime is discarded.
     const forget = encode({ flushRouterConfig: 1, $db: 'admin' });
     succeeded(decode(await cluster.sendTo(inner, forget, signal)));
   }

@@ -1,4 +1,4 @@
-/** What a router process is told, in a JSON file. */
+/** The configuration of a router process, in a JSON file. */
 export interface RouterFile {
   /** Address of the config server. */
   readonly config: string;

@@ -48,7 +48,7 @@ export interface CommandRequest {
   readonly db: string;
   readonly body: RawDocument;
   readonly sequences: readonly DocumentSequence[];
-  /** Aborted when the client is gone; never for a write, with which a server goes on. */
+  /** Aborted when the client is gone; never for a write, which a server continues. */
   readonly signal: AbortSignal;
   readonly session: ClientSession;
 }

@@ -33,7 +33,7 @@ const commands: CommandTable = {
   ...shardingCommands,
 };
 
-/** A server with which a write goes on when its client is gone. */
+/** A server on which a write continues when its client is gone. */
 const never = new AbortController().signal;
 
 /** A server that speaks to clients as a mongos does. */

@@ -125,7 +125,7 @@ async function endTransaction(
   return withoutServerFields(await cluster.answerOf({ shard: coordinator }, commit, signal));
 }
 
-/** What a statement for a shard carries besides itself; the shard takes part from now on. */
+/** The fields that are added to a statement for a shard; from now on the shard takes part. */
 function transactionFields({ command, transaction, placement }: Subject, shard: string): Document {
   const { participants, readConcern } = transaction;
   const isFirst = !participants.has(shard);

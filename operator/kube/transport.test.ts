@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { yamlText } from './yaml-text.ts';
+import { yamlText } from './transport.ts';
 
 describe('text that is read as YAML', () => {
   it('has no character that a reader of YAML refuses, or takes for the end of a line', () => {

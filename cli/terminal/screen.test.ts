@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { typeInto } from './line-editor.ts';
+import { typeInto } from './screen.ts';
 
 describe('typeInto', () => {
   const cases: readonly (readonly [string, string, string, readonly string[], boolean])[] = [

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { CompletionCommand } from './commands.ts';
-import { offerFor, type Offer } from './offer.ts';
+import { type CompletionCommand, offerFor, type Offer } from './commands.ts';
 
 const namespace = { name: '--namespace', value: 'any' } as const;
 const output = { name: '--output', value: ['text', 'json'] } as const;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { addressesOf } from './addresses.ts';
-import type { ApiOptions } from './options.ts';
+import { addressesOf, type ApiOptions } from './options.ts';
 
 const none = { apiToken: undefined, caFile: undefined, tlsServerName: undefined };
 
