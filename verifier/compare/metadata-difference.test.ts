@@ -157,6 +157,24 @@ describe('metadataDifferences', () => {
     ]);
   });
 
+  it('compares the TTL of a clustered collection once, in its options, whether the index has it as well or not', () => {
+    const clustered = (seconds: number, inIndex: object): NamespaceState => {
+      const spec = { name: '_id_', key: { _id: 1 }, unique: true, clustered: true, ...inIndex };
+      return { ...collection({ expireAfterSeconds: seconds }), indexes: [index(spec)] };
+    };
+    const source = clustered(60, {});
+    const same = clustered(60, { expireAfterSeconds: 60 });
+    assert.deepEqual(metadataDifferences(source, same, final), []);
+    const other = clustered(61, { expireAfterSeconds: 61 });
+    for (const left of [source, same]) {
+      const found = metadataDifferences(left, other, final);
+      assert.deepEqual(
+        found.map(({ kind }) => kind),
+        ['options'],
+      );
+    }
+  });
+
   describe('on a sharded cluster', () => {
     /** The destination's collection, sharded by this key. */
     const sharded = (key: Document, ...indexes: IndexSpec[]): NamespaceState => {

@@ -154,9 +154,10 @@ function isForShardKey(
 
 function indexDifference(spec: IndexSpec, copy: IndexSpec): FieldDifference | undefined {
   if (!isIdIndex(spec)) return fieldDifference(spec, copy);
-  // It has the collation of its collection, which is in the collection's options.
-  const { collation: _left, ...left } = spec;
-  const { collation: _right, ...right } = copy;
+  // It has the collation of its collection and, if it is clustered, since 7.0 the TTL as well (seen on 6.0.27 and 7.0.28): both are
+  // in the collection's options.
+  const { collation: _left, expireAfterSeconds: _leftTtl, ...left } = spec;
+  const { collation: _right, expireAfterSeconds: _rightTtl, ...right } = copy;
   return fieldDifference(left, right);
 }
 
