@@ -20,6 +20,7 @@ import {
   type ServerKind,
 } from './answer-form.ts';
 import { MalformedAnswer, notBson } from './malformed-answer.ts';
+import { withOwnLimit } from './own-limit.ts';
 import { isPacked, unpacked } from './packed-message.ts';
 import { readMessages } from './message-reader.ts';
 import type { RawDocument } from './raw-bson.ts';
@@ -40,6 +41,8 @@ const maxUnreadAnswers = 8;
  * of messages that nobody has requested; and the work of a login. Anything that is not an answer, or not BSON, closes the
  * connection (MalformedAnswer) before it is used. So does an answer that lacks what its command requires (answer-form.ts): the
  * outcome of a write is then unknown.
+ *
+ * No read that it sends is limited by what is the default of its cluster ({@link withOwnLimit}).
  */
 export class ZeroCopyConnection extends Connection {
   #isUnpacking = false;
@@ -77,7 +80,7 @@ export class ZeroCopyConnection extends Connection {
     this.#unread = options?.raw === true ? options.documentsReturnedIn : undefined;
     const bytesBefore = this.socket.bytesRead;
     try {
-      const answer = await super.command(namespace, command, options, responseType);
+      const answer = await super.command(namespace, withOwnLimit(command), options, responseType);
       checkLogin(command, answer as Document);
       return answer;
     } catch (error) {

@@ -2,7 +2,7 @@ import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
 import { type CollectionInfo, findCollection } from '../../mongo/catalog.ts';
 import { checkedRow } from '../../mongo/checked-value.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
-import { readConfig } from '../../mongo/config-database.ts';
+import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
@@ -73,7 +73,11 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   async readShardKeys(uuids?: readonly UUID[]): Promise<ShardKeys> {
-    const filter = { dropped: { $ne: true }, ...(uuids && { uuid: { $in: [...uuids] } }) };
+    const filter = {
+      ...shardedOnly,
+      dropped: { $ne: true },
+      ...(uuids && { uuid: { $in: [...uuids] } }),
+    };
     const rows = this.#deployment.decoded
       .db('config')
       .collection('collections')
