@@ -21,6 +21,7 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
     'OP_REPLY',
     'printReplicationInfo',
     'querySettings',
+    'setQuerySettings',
     'showSystemEvents',
     'supportedEvents',
     'unshardCollection',

@@ -25,7 +25,6 @@ const everyKind: readonly Document[] = [
   { key: { s: 1 }, name: 'sparse', sparse: true },
   { key: { p: 1 }, name: 'partial', partialFilterExpression: { p: { $gt: 5 } } },
   { key: { at: 1 }, name: 'ttl', expireAfterSeconds: 3600.7 },
-  { key: { never: 1 }, name: 'ttl that never ends', expireAfterSeconds: NaN },
   { key: { h: 1, i: -1 }, name: 'hidden', hidden: true },
   { key: { g: '2dsphere', n: 1 }, name: 'geo, unique', unique: true },
   { key: { f: '2d' }, name: 'flat', min: -10, max: 200, bits: 16 },
