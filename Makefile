@@ -130,6 +130,10 @@ attack: prerequisites node_modules/.installed ## Run the attacks of the threat m
 	@ATTACK=long $(if $(SEEDS),SEEDS=$(SEEDS)) $(if $(REQUESTS),REQUESTS=$(REQUESTS)) $(if $(SEED),SEED=$(SEED)) \
 	  $(npm) mocha:integration -- --spec 'e2e/attack/**/*.test.ts' --spec 'e2e/attack/**/*.integration.ts'
 
+.PHONY: test-servers
+test-servers: prerequisites node_modules/.installed tools ## Run the integration tests on pairs of servers: make test-servers SERVERS='6.0-7.0 7.0-7.0' (CORE=1)
+	@SERVERS='$(SERVERS)' CORE='$(CORE)' node_modules/.bin/node e2e/test-servers.ts
+
 test test-integration test-e2e chaos attack: tools
 
 .PHONY: soak

@@ -1,10 +1,12 @@
 // Runs all tests: `npm test`. With names of stages, those alone: `npm test -- lint 'unit tests'`. With test files, those
 // alone, and mocha's options for them: `npm test -- service/redact.test.ts --grep 'a password'`.
 // TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
+import { serverPair } from './ground/mongod/server-pair.ts';
 import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
 import type { Stage } from './runner/run-stages.ts';
+import { corePairs, coreTests, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
@@ -35,6 +37,9 @@ const longFiles = [
 
 const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 
+/** A pair of servers on which all runs, in place of the default and of those that are tried besides. */
+const given = serverPair(process.env['SERVERS']) && process.env['SERVERS'];
+
 const stages: readonly Stage[] = [
   { name: 'lint', work: { kind: 'check' }, ...npmScript('lint', 10) },
   {
@@ -49,6 +54,7 @@ const stages: readonly Stage[] = [
   { name: 'unit tests', work: { kind: 'mocha' }, ...npmScript('test:unit', 10) },
   {
     name: 'integration tests',
+    servers: given ?? 'the default server on both sides',
     work: {
       kind: 'mocha files',
       pattern: 'e2e/**/*.integration.ts',
@@ -76,6 +82,9 @@ const stages: readonly Stage[] = [
     command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
     limitSeconds: limitSeconds(12),
   },
+  ...(given === undefined ? corePairs : []).map((servers) =>
+    serversStage(servers, coreTests, limitSeconds(15)),
+  ),
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

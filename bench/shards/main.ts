@@ -39,7 +39,7 @@ const planning = measurePlanning(Number(values.shards), Number(values.chunks));
 console.log(JSON.stringify(planning));
 
 await using source = await startShardedCluster({ shards: 2, name: 'from' });
-await using destination = await startShardedCluster({ shards: 2, name: 'to' });
+await using destination = await startShardedCluster({ side: 'destination', shards: 2, name: 'to' });
 await using sourceClient = new MongoClient(source.uri('admin'));
 await using destinationClient = new MongoClient(destination.uri('admin'));
 console.log(`loading ${set.name}`);

@@ -51,9 +51,11 @@ describe('the documents, each command as it stands there, on an empty cluster', 
     const image = await cluster.loadImage();
     await beginAnew();
     await cluster.kubectl(['create', 'namespace', namespace]);
-    source = running.use(await startDeployment('old', 'replicaSet', cluster.hostAddress));
+    source = running.use(await startDeployment('source', 'replicaSet', cluster.hostAddress));
     await loadShop(source.uri('app'), { scale: 0.02, signal: new AbortController().signal });
-    destination = running.use(await startDeployment('new', 'replicaSet', cluster.hostAddress));
+    destination = running.use(
+      await startDeployment('destination', 'replicaSet', cluster.hostAddress),
+    );
     const files = {
       'old.txt': source.uri('syncer'),
       'new.txt': destination.uri('syncer'),

@@ -42,8 +42,12 @@ export async function withMigration(
   const cluster = await useOperator();
   const { signal } = new AbortController();
   const [sourceKind, destinationKind] = shards ?? ['replicaSet', 'replicaSet'];
-  await using source = await startDeployment('old', sourceKind, cluster.hostAddress);
-  await using destination = await startDeployment('new', destinationKind, cluster.hostAddress);
+  await using source = await startDeployment('source', sourceKind, cluster.hostAddress);
+  await using destination = await startDeployment(
+    'destination',
+    destinationKind,
+    cluster.hostAddress,
+  );
   await using namespace = await SyncNamespace.create(cluster, name);
   await loadShop(source.uri('app'), { scale, signal });
   if (shards) await shardShop(source.uri('admin'));

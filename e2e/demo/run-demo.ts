@@ -9,6 +9,7 @@ import { takeDown, useCluster, type Cluster } from '../ground/kubernetes/cluster
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
 import { startDeployment, type Deployment, type DeploymentKind } from '../ground/deployment.ts';
+import type { Side } from '../ground/mongod/server-pair.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
 import { shardShop } from '../ground/shop/shard-shop.ts';
 import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
@@ -57,11 +58,11 @@ export async function runDemo(
   const [cluster] = await settled(clusterUp, imageBuilt);
   screen.step(`the cluster is running (${cluster.kind}); starting two MongoDB ${kind}`);
   const [sourceKind, destinationKind] = deploymentKinds[kind];
-  const start = async (name: string, of: DeploymentKind): Promise<Deployment> =>
-    resources.use(await startDeployment(name, of, cluster.hostAddress, signal));
+  const start = async (side: Side, of: DeploymentKind): Promise<Deployment> =>
+    resources.use(await startDeployment(side, of, cluster.hostAddress, signal));
   const [source, destination] = await settled(
-    start('old', sourceKind),
-    start('new', destinationKind),
+    start('source', sourceKind),
+    start('destination', destinationKind),
   );
   screen.step('both are running; loading sample data and installing the chart');
   const [documents, namespace] = await settled(

@@ -9,7 +9,10 @@ describe('compare', () => {
   let uris: readonly [string, string];
 
   before(async () => {
-    sets = await Promise.all([startReplicaSet({ members: 1 }), startReplicaSet({ members: 1 })]);
+    sets = await Promise.all([
+      startReplicaSet({ members: 1 }),
+      startReplicaSet({ members: 1, side: 'destination' }),
+    ]);
     uris = [sets[0].uri('admin'), sets[1].uri('admin')];
     clients = [new MongoClient(uris[0]), new MongoClient(uris[1])];
   });

@@ -1,4 +1,5 @@
 import { startReplicaSet, type ReplicaSet } from './mongod/replica-set.ts';
+import type { Side } from './mongod/server-pair.ts';
 import {
   startShardedCluster,
   type ShardedCluster,
@@ -11,15 +12,19 @@ export type Deployment = ReplicaSet | ShardedCluster;
 /** What a deployment is: a replica set, or a sharded cluster of so many shards. */
 export type DeploymentKind = 'replicaSet' | ShardedClusterOptions['shards'];
 
-/** Starts a deployment at an address of this machine. */
+/** The names of the deployments. */
+const names = { source: 'old', destination: 'new' } as const;
+
+/** Starts one side's deployment at an address of this machine. */
 export async function startDeployment(
-  name: string,
+  side: Side,
   kind: DeploymentKind,
   hostAddress: string,
   signal?: AbortSignal,
 ): Promise<Deployment> {
   const options = {
-    name,
+    side,
+    name: names[side],
     bindIp: [hostAddress],
     advertisedHost: hostAddress,
     parameters: { enableTestCommands: 1 },

@@ -15,6 +15,8 @@ export interface Stage {
   readonly limitSeconds: number;
   /** When it fails, no later stage is run. */
   readonly isRequired?: boolean;
+  /** What servers its tests run on, for the summary. */
+  readonly servers?: string;
   /** It begins together with the stage before it, where there is one, and its output is shown when it has ended. */
   readonly isBeside?: boolean;
 }
@@ -52,13 +54,16 @@ interface Surroundings {
   readonly isAlone: Promise<unknown>;
 }
 
-/** Runs the stages one after the other or side by side, prints headings and times, and returns what came out of all. */
+/**
+ * Runs the stages one after the other or side by side, prints headings and times, and returns what came out of each that ran,
+ * by its name.
+ */
 export async function runStages(
   stages: readonly Stage[],
   print: Print,
   signal: AbortSignal,
-): Promise<Tally> {
-  let total = emptyTally;
+): Promise<ReadonlyMap<string, Tally>> {
+  const tallies = new Map<string, Tally>();
   let obstacle: string | undefined;
   for (const group of groupsOf(stages)) {
     obstacle = signal.aborted ? 'interrupted' : obstacle;
@@ -72,14 +77,14 @@ export async function runStages(
       const others = ends.toSpliced(index, 1).map(({ promise }) => promise);
       try {
         const tally = await run(stage, print, { signal, isAlone: Promise.all(others) });
-        total = addTallies(total, tally);
+        tallies.set(stage.name, tally);
         if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
       } finally {
         ends[index]?.resolve(undefined);
       }
     });
   }
-  return total;
+  return tallies;
 }
 
 /** The stages that run side by side. */

@@ -6,28 +6,64 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { GuardedFolder } from '../guarded-folder.ts';
+import { serverPair, type Side } from './server-pair.ts';
 import { ServerProcess } from './server-process.ts';
 
 /** The log entry "Waiting for connections" of mongod and mongos. */
 export const listeningEntry = '"id":23016';
 
-let binary: Promise<string> | undefined;
+const binaries = new Map<string | undefined, Promise<string>>();
 
-/** Path of the mongod that the tests use, downloaded when there is none (see mongod-binary.sh). */
-export async function mongodBinary(): Promise<string> {
-  binary ??= findBinary();
+/**
+ * Path of the mongod that the tests use on a side, downloaded when there is none (see mongod-binary.sh). `SERVERS` names those
+ * of both sides.
+ */
+export async function mongodBinary(side: Side): Promise<string> {
+  const server = serverPair(process.env['SERVERS'])?.[side];
+  const binary = binaries.get(server) ?? findBinary(server);
+  binaries.set(server, binary);
   return await binary;
 }
 
-async function findBinary(): Promise<string> {
+/** The exit code of mongod-binary.sh where this machine cannot have a server. */
+const cannotHaveExitCode = 3;
+
+/** Why this machine cannot have a server of `SERVERS`; undefined where it has both. */
+export async function missingServer(): Promise<string | undefined> {
+  const pair = serverPair(process.env['SERVERS']);
+  if (pair === undefined) return undefined;
+  try {
+    await mongodBinary('source');
+    await mongodBinary('destination');
+    return undefined;
+  } catch (error) {
+    const { code, stderr } = error as { readonly code?: unknown; readonly stderr?: string };
+    if (code !== cannotHaveExitCode || stderr === undefined) throw error;
+    return stderr.trim().split('\n').at(-1);
+  }
+}
+
+/** The release of the mongod that the tests use on a side, such as 6.0.27. */
+export async function mongodRelease(side: Side): Promise<string> {
+  const { stdout } = await promisify(execFile)(await mongodBinary(side), ['--version']);
+  const [, release] = /^db version v(\S+)/m.exec(stdout) ?? [];
+  if (release === undefined) throw new Error(`mongod --version says: ${stdout}`);
+  return release;
+}
+
+async function findBinary(server: string | undefined): Promise<string> {
   const script = fileURLToPath(new URL('mongod-binary.sh', import.meta.url));
-  const { stdout, stderr } = await promisify(execFile)(script);
+  const { stdout, stderr } = await promisify(execFile)(
+    script,
+    server === undefined ? [] : [server],
+  );
   process.stderr.write(stderr);
   return stdout.trim();
 }
 
 /** What a mongod is started with. */
 export interface MongodOptions {
+  readonly side: Side;
   readonly folder: GuardedFolder;
   /** Unique in the folder: names the data folder and the log. */
   readonly name: string;
@@ -38,14 +74,14 @@ export interface MongodOptions {
 
 /** Starts a mongod on a free port and waits until it accepts connections. It keeps its data when it is started again. */
 export async function startMongod(options: MongodOptions): Promise<ServerProcess> {
-  const { folder, name, signal } = options;
+  const { side, folder, name, signal } = options;
   const dataFolder = join(folder.path, name);
   mkdirSync(dataFolder);
   const args = (port: number): readonly string[] => [
     ...['--port', String(port), '--dbpath', dataFolder],
     ...options.args,
   ];
-  const program = { file: await mongodBinary(), args, listeningText: listeningEntry };
+  const program = { file: await mongodBinary(side), args, listeningText: listeningEntry };
   return await ServerProcess.start({ folder, name, program, signal });
 }
 

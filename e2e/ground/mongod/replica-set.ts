@@ -2,6 +2,7 @@ import type { MongoClient, Document } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import { createGuardedFolder, type GuardedFolder } from '../guarded-folder.ts';
 import { createKeyFile, memberArguments, mongodBinary, startMongod } from './mongod-process.ts';
+import { sideOf, type Side } from './server-pair.ts';
 import type { ServerProcess } from './server-process.ts';
 import { createUser, credentials, rolesOfUsers, type SyncerRoles, type TestUser } from './users.ts';
 import {
@@ -20,6 +21,8 @@ export interface ReplicaSetOptions {
   readonly hasArbiter?: boolean;
   /** Name of the set. Default `rs0`. */
   readonly name?: string;
+  /** Whose server it runs, where neither its name nor its roles tell it (see {@link sideOf}). */
+  readonly side?: Side;
   /** Default 512; it takes no space before it is used. */
   readonly oplogSizeMB?: number;
   /** The roles of the user `syncer`. Default `sourceWithWriteBlocking`, which is enough for either side. */
@@ -82,7 +85,8 @@ export interface ReplicaSet extends AsyncDisposable {
  */
 export async function startReplicaSet(options: ReplicaSetOptions): Promise<ReplicaSet> {
   const signal = waitSignal(options);
-  await mongodBinary();
+  const side = sideOf(options);
+  await mongodBinary(side);
   const folder = await createGuardedFolder();
   try {
     const args = [
@@ -98,7 +102,7 @@ export async function startReplicaSet(options: ReplicaSetOptions): Promise<Repli
     ];
     const processes = await Promise.all(
       Array.from({ length: options.members }, async (_, index) => {
-        return await startMongod({ folder, name: `member-${index}`, args, signal });
+        return await startMongod({ side, folder, name: `member-${index}`, args, signal });
       }),
     );
     const set = new LocalReplicaSet(options, folder, await membersOf(processes, options));

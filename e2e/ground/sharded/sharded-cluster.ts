@@ -10,6 +10,7 @@ import {
   mongodBinary,
   startMongod,
 } from '../mongod/mongod-process.ts';
+import { sideOf, type Side } from '../mongod/server-pair.ts';
 import { ServerProcess, type ServerProgram } from '../mongod/server-process.ts';
 import {
   createUser,
@@ -36,6 +37,8 @@ export interface ShardedClusterOptions extends WaitOptions {
   readonly routers?: number;
   /** The ids of the shards are this name with -0, -1... Default `shard`. */
   readonly name?: string;
+  /** Whose servers it runs, where neither its name nor its roles tell it (see {@link sideOf}). */
+  readonly side?: Side;
   /** The roles of the user `syncer`. Default `sourceWithWriteBlocking`, which is enough for either side. */
   readonly syncerRoles?: SyncerRoles;
   /** Addresses that the routers listen on besides 127.0.0.1. */
@@ -83,9 +86,10 @@ export interface ShardedCluster extends AsyncDisposable {
 /** Starts a sharded cluster on free loopback ports. */
 export async function startShardedCluster(options: ShardedClusterOptions): Promise<ShardedCluster> {
   const signal = waitSignal(options);
-  await mongodBinary();
+  const side = sideOf(options);
+  await mongodBinary(side);
   const folder = await createGuardedFolder();
-  const cluster = new LocalShardedCluster(folder);
+  const cluster = new LocalShardedCluster(folder, side);
   try {
     await cluster.start(options, signal);
     return cluster;
@@ -105,6 +109,7 @@ interface Node {
 
 class LocalShardedCluster implements ShardedCluster {
   readonly #folder: GuardedFolder;
+  readonly #side: Side;
   readonly #nodes = new Map<string, Node>();
   #shards: readonly string[] = [];
   #innerRouters: readonly Node[] = [];
@@ -112,12 +117,13 @@ class LocalShardedCluster implements ShardedCluster {
   #routerAddresses: readonly string[] = [];
   #routerKind: ShardedCluster['routerKind'] = 'mongos';
 
-  constructor(folder: GuardedFolder) {
+  constructor(folder: GuardedFolder, side: Side) {
     this.#folder = folder;
+    this.#side = side;
   }
 
   async start(options: ShardedClusterOptions, signal: AbortSignal): Promise<void> {
-    const mongos = await mongosBinary();
+    const mongos = await mongosBinary(this.#side);
     const keyFile = await createKeyFile(this.#folder);
     const name = options.name ?? 'shard';
     const shards = Array.from({ length: options.shards }, (_, index) => `${name}-${index}`);
@@ -191,7 +197,13 @@ class LocalShardedCluster implements ShardedCluster {
         },
       }),
     ];
-    const process = await startMongod({ folder: this.#folder, name: id, args, signal });
+    const process = await startMongod({
+      side: this.#side,
+      folder: this.#folder,
+      name: id,
+      args,
+      signal,
+    });
     const address = `127.0.0.1:${process.port}`;
     const client = memberClient(address, await readFile(keyFile, 'utf8'));
     const node = { id, process, address, client };

@@ -263,7 +263,13 @@ describe('the operator with a sharded source, on a real API server', () => {
   it('says what is wrong with a source, by its text or by what the first pod tells, and makes no others', async () => {
     await using folder = await createGuardedFolder();
     const args = ['--bind_ip', '127.0.0.1', '--nounixsocket'];
-    const standalone = await startMongod({ folder, name: 'standalone', args, signal });
+    const standalone = await startMongod({
+      side: 'source',
+      folder,
+      name: 'standalone',
+      args,
+      signal,
+    });
     const right = source.cluster.uri('syncer');
     const wrong = new URL(right);
     wrong.password = 'not-the-password';

@@ -112,7 +112,11 @@ describe('featureCompatibilityVersion', () => {
 
   context('of a sharded cluster', () => {
     const source = useShardedCluster({ shards: 2, name: 'from', parameters: canBeSlow });
-    const destination = useShardedCluster({ shards: 2, parameters: canBeSlow });
+    const destination = useShardedCluster({
+      side: 'destination',
+      shards: 2,
+      parameters: canBeSlow,
+    });
     const sides = { cluster0: source, cluster1: destination };
     beforeEach(async () => {
       await Promise.all([emptyCluster(source.client), emptyCluster(destination.client)]);

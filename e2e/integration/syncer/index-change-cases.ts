@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { BSONSymbol, Decimal128, type Db, type Document } from 'mongodb';
+import { majorVersion } from '../../../mongo/topology.ts';
 import { fill, withIndexes, type CatalogChange } from './catalog-change-cases.ts';
 
 const createIndexes = async (db: Db, coll: string, ...indexes: Document[]): Promise<void> => {
@@ -18,8 +19,8 @@ const modify = async (db: Db, coll: string, ...changes: Document[]): Promise<voi
   for (const index of changes) await db.command({ collMod: coll, index });
 };
 
-/** Indexes of every kind, all of which one collection can have. */
-const everyKind: readonly Document[] = [
+/** Indexes of the kinds that all servers have; one collection can have them all. */
+const commonKinds: readonly Document[] = [
   { key: { a: 1 }, name: 'of version 1', v: 1 },
   { key: { u: 1 }, name: 'unique', unique: true, sparse: true },
   { key: { s: 1 }, name: 'sparse', sparse: true },
@@ -48,6 +49,22 @@ const everyKind: readonly Document[] = [
     storageEngine: { wiredTiger: { configString: 'block_compressor=zlib' } },
   },
 ];
+
+/** Only servers up to 6.x take it (7.0.28 refuses it). */
+const endless: Document = {
+  key: { never: 1 },
+  name: 'ttl that never ends',
+  expireAfterSeconds: NaN,
+};
+
+/** Servers from 7.0 on have it. */
+const compoundWildcard: Document = { key: { c: 1, 'w.$**': 1 }, name: 'wild, of several' };
+
+/** Indexes of every kind that the server has. */
+async function everyKindOf(db: Db): Promise<readonly Document[]> {
+  const { version } = await db.admin().serverInfo();
+  return [...commonKinds, majorVersion(version as string) < 7 ? endless : compoundWildcard];
+}
 
 /** Changes of indexes, by what they are. */
 export const indexChanges: Readonly<Record<string, CatalogChange>> = {
@@ -181,11 +198,13 @@ export const indexChanges: Readonly<Record<string, CatalogChange>> = {
   },
   'indexes of every kind: created, dropped, and created again': {
     before: async (db) => {
+      const everyKind = await everyKindOf(db);
       for (const coll of ['some', 'all', 'dropped']) await fill(db, coll);
       await createIndexes(db, 'all', ...everyKind);
       await createIndexes(db, 'dropped', ...everyKind);
     },
     change: async (db) => {
+      const everyKind = await everyKindOf(db);
       await createIndexes(db, 'some', ...everyKind);
       await createIndexes(db, 'empty', ...everyKind);
       await dropIndexes(db, 'all', '*');

@@ -53,7 +53,7 @@ export function useShardedPair(
   { keepsOrphans = false }: { readonly keepsOrphans?: boolean } = {},
 ): ShardedPair {
   const need = sourceShards === undefined ? useReplicaSet() : useShards(sourceShards, keepsOrphans);
-  const destination = useShardedCluster({ shards, parameters: canBeSlow });
+  const destination = useShardedCluster({ side: 'destination', shards, parameters: canBeSlow });
   const pair: ShardedPair = {
     get source() {
       return need();

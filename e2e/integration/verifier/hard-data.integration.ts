@@ -10,7 +10,10 @@ describe('verifier, hard data and hard times', () => {
   let clients: readonly MongoClient[] = [];
 
   before(async () => {
-    sets = await Promise.all([startReplicaSet({ members: 1 }), startReplicaSet({ members: 1 })]);
+    sets = await Promise.all([
+      startReplicaSet({ members: 1 }),
+      startReplicaSet({ members: 1, side: 'destination' }),
+    ]);
     clients = sets.map((set) => new MongoClient(set.uri('admin')));
   });
 

@@ -16,7 +16,10 @@ describe('verifier, single faults on the destination', () => {
   let destination: MongoClient;
 
   before(async () => {
-    sets = await Promise.all([startReplicaSet({ members: 1 }), startReplicaSet({ members: 1 })]);
+    sets = await Promise.all([
+      startReplicaSet({ members: 1 }),
+      startReplicaSet({ members: 1, side: 'destination' }),
+    ]);
     source = new MongoClient(uri(0));
     destination = new MongoClient(uri(1));
     await load(source.db('shop'));
