@@ -19,11 +19,15 @@ export interface QuerySettingsContext {
  * Warns of the query settings of the source, which servers have from 8.0 on: they belong to the whole deployment, and are not
  * copied (manual: reference/command/setQuerySettings). Older servers do not know the stage that lists them. A user who may not
  * list them (`querySettings` on the cluster) is not warned: the log says so.
+ * @param countOf - counts them.
  */
-export async function warnOfQuerySettings(context: QuerySettingsContext): Promise<void> {
+export async function warnOfQuerySettings(
+  context: QuerySettingsContext,
+  countOf = countQuerySettings,
+): Promise<void> {
   const { options, logger, warn } = context;
   try {
-    const count = await countQuerySettings(context);
+    const count = await countOf(context);
     if (count === 0) return;
     await warn(
       `${options.source} has query settings (${count}), which are not copied: set them on ${options.destination} as well ($querySettings lists them)`,
