@@ -159,9 +159,9 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * If another collection has the name of an unknown one that no event dropped, that one was resharded: resharding gives it a
-   * new UUID, and no event reports it (before 6.0.14). Not so if the other has replaced the collection by a rename: the rename drops
-   * what a shard writes until it renames as well.
+   * If another collection has the name of an unknown one that no event dropped, that one was resharded: resharding gives it
+   * a new UUID, and no event reports it (before 6.0.14). Not so if the other has replaced the collection by a rename: the
+   * rename drops what a shard writes until it renames as well.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void {
     const { ns, clusterTime } = eventFields.pick(event);
@@ -175,9 +175,10 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * Finds collections that were resharded and not written to since, before a commit: no event reports them (before 6.0.14). After a
-   * drop, a rename, or when a collection is created again under its name, the source looks the same for a while. So a suspicion
-   * counts only once all changes until then are applied, the collection is still there, and the same is seen again.
+   * Finds collections that were resharded and not written to since, before a commit: no event reports them (before 6.0.14).
+   * After a drop, a rename, or when a collection is created again under its name, the source looks the same for a while. So
+   * a suspicion counts only once all changes until then are applied, the collection is still there, and the same is seen
+   * again.
    */
   async checkResharding(): Promise<void> {
     const { appliedTime } = this.#known;
