@@ -23,6 +23,7 @@ const coreFiles = [
   'verifier/single-faults',
   'syncer/document-changes',
   'syncer/commit-under-way',
+  'syncer/server-differences',
 ];
 
 /** What each test run tries: documents, the catalog, real shards, a commit, faults, and that the verifier finds what differs. */

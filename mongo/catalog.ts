@@ -3,6 +3,7 @@ import { messageOf, SyncError } from '../service/errors.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 import { runCommand } from './run-command.ts';
+import { withoutServersOwn } from './collection-options.ts';
 import { isInternalDatabase, isSystemCollection, type Namespace } from './namespace.ts';
 import {
   documentValue,
@@ -142,7 +143,7 @@ function namespaceInfo(db: string, entry: RawDocument): NamespaceInfo {
         type = textValue(element);
         break;
       case 'options':
-        options = decodeSpec(documentValue(element));
+        options = withoutServersOwn(decodeSpec(documentValue(element)));
         break;
       case 'info':
         uuid = uuidIn(documentValue(element));

@@ -31,6 +31,13 @@ export async function readConfig(
   return rows;
 }
 
+/**
+ * The filter on config.collections for those that are sharded. Others are listed there by servers from 8.0 on: unsharded ones
+ * that were moved to another shard (`moveCollection`), or are no longer sharded (`unshardCollection`). Those have a key, too,
+ * but no shard key (src/mongo/s/catalog/type_collection.idl).
+ */
+export const shardedOnly = { unsplittable: { $ne: true } } as const;
+
 /** With names as they are displayed, even if they are not UTF-8: no collection with such a name is synced. */
 function readable(row: RawDocument): Document {
   const fields = Object.entries(decodeSpec(row));

@@ -5,6 +5,7 @@ import { namespaceFrom, type Namespace } from './namespace.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { runCommand } from './run-command.ts';
+import { hasFeature } from './server-features.ts';
 
 /** A part of an oplog, both ends included. */
 export interface OplogRange {
@@ -25,19 +26,16 @@ export interface AppliedOpsTarget {
   readonly uuidHex: string | undefined;
 }
 
-/** Servers whose change streams show entries with several operations only if they are transactions. */
-const hidingVersions = '6.0.';
-
 /**
- * Whether the change streams of a replica set omit what the command applyOps writes (seen on 6.0.5). According to the server's
- * sources, later releases show it; they also log other writes in entries of the same form.
+ * Whether the change streams of a replica set omit what the command applyOps writes (seen on 6.0.5 and 6.0.27). Later releases
+ * show it (seen on 7.0.28); they also log other writes in entries of the same form, such as inserts of several documents (8.0).
  */
 export async function hidesAppliedOps(
   { admin }: Pick<ClusterClient, 'admin'>,
   signal: AbortSignal,
 ): Promise<boolean> {
   const answer = await runCommand(admin, { buildInfo: 1 }, { signal });
-  return answer.field('version').text().startsWith(hidingVersions);
+  return !hasFeature(answer.field('version').text(), 'appliedOpsInChangeStreams');
 }
 
 /**

@@ -45,6 +45,7 @@ export const serverCode = {
   bsonObjectTooLarge: 10334,
   duplicateKey: 11000,
   databaseDiffersInCase: 13297,
+  unknownStage: 40324,
 } as const;
 
 /** The server's code of an error, if it has one; also for an answer whose numbers keep their BSON types. */

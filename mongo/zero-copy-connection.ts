@@ -21,6 +21,7 @@ import {
 } from './answer-form.ts';
 import { MalformedAnswer, notBson } from './malformed-answer.ts';
 import { isPacked, unpacked, readMessages } from './message-reader.ts';
+import { withOwnLimit } from './own-limit.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -38,6 +39,8 @@ const maxUnreadAnswers = 8;
  * of messages that nobody has requested; and the work of a login. Anything that is not an answer, or not BSON, closes the
  * connection (MalformedAnswer) before it is used. So does an answer that lacks what its command requires (answer-form.ts): the
  * outcome of a write is then unknown.
+ *
+ * No read that it sends is limited by what is the default of its cluster ({@link withOwnLimit}).
  */
 export class ZeroCopyConnection extends Connection {
   #isUnpacking = false;
@@ -75,7 +78,7 @@ export class ZeroCopyConnection extends Connection {
     this.#unread = options?.raw === true ? options.documentsReturnedIn : undefined;
     const bytesBefore = this.socket.bytesRead;
     try {
-      const answer = await super.command(namespace, command, options, responseType);
+      const answer = await super.command(namespace, withOwnLimit(command), options, responseType);
       checkLogin(command, answer as Document);
       return answer;
     } catch (error) {

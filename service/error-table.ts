@@ -108,6 +108,11 @@ export const errorTable = {
     ...configuration,
     action: 'Exclude the time-series collections that the description names.',
   },
+  CollectionNotSupported: {
+    ...configuration,
+    action:
+      'Exclude the collection that the description names, or create it again without what the description names.',
+  },
   NameNotSupported: {
     ...configuration,
     action:

@@ -1,30 +1,6 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
-import { fateOf, requireView, type EventFate } from './apply-catalog-event.ts';
-
-/** All events that servers up to 8.3 send, apart from document changes, and those that need `showSystemEvents`. */
-const fates: Readonly<Record<EventFate, readonly string[]>> = {
-  applied: [
-    'create',
-    'createIndexes',
-    'drop',
-    'dropDatabase',
-    'dropIndexes',
-    'modify',
-    'rename',
-    'shardCollection',
-  ],
-  passedOver: ['endOfTransaction', 'refineCollectionShardKey'],
-  refused: ['reshardBegin', 'reshardCollection', 'reshardDoneCatchUp', 'of a later server', ''],
-};
-
-describe('fateOf', () => {
-  for (const [fate, operations] of Object.entries(fates))
-    for (const operation of operations)
-      it(`${operation === '' ? 'none' : operation}: ${fate}`, () => {
-        assert.equal(fateOf(operation), fate);
-      });
-});
+import { requireView } from './apply-catalog-event.ts';
 
 describe('a drop that tells no UUID', () => {
   const at = (second: number): Timestamp => Timestamp.fromBits(1, second);

@@ -1,7 +1,9 @@
 import type { Document, UUID } from 'mongodb';
 import { isAtMost } from '../../mongo/cluster-time.ts';
+import { withoutServersOwn } from '../../mongo/collection-options.ts';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
+import { fateOfEvent } from '../../mongo/server-features.ts';
 import { shardKeyFrom } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -77,7 +79,7 @@ export class CatalogChanges {
    * @throws SyncError ChangeNotSupported for a change that cannot be followed; NameNotSupported.
    */
   async apply(event: CatalogEvent): Promise<void> {
-    switch (fateOf(event.operation)) {
+    switch (fateOfEvent(event.operation)) {
       case 'applied':
         if (!(await this.#source.catalog.isOfOddName(event))) await this.#apply(event);
         return;
@@ -136,9 +138,11 @@ export class CatalogChanges {
   }
 
   async #applyCreate(event: CatalogEvent, uuid: UUID): Promise<void> {
-    const { idIndex, ...options } = event.description as Record<string, unknown>;
+    const { idIndex, ...given } = event.description as Record<string, unknown>;
+    const options = withoutServersOwn(given);
     if (isTemporary(event.namespace, options) || !(await this.#source.selects(event.namespace)))
       return;
+    if (await this.#source.catalog.isUnsupported(event.namespace, options)) return;
     // It was dropped again before what has the name now was read or came: skip its events.
     if (!(await this.#makeRoom(event, event.namespace))) return;
     const { namespace } = event;
@@ -372,27 +376,4 @@ export function requireView(
 function isDropTarget({ description }: CatalogEvent, { uuid }: TrackedCollection): boolean {
   const dropped = description['dropTarget'] as UUID | undefined;
   return dropped !== undefined && uuid.equals(dropped);
-}
-
-/** What happens to a change event that is not about a document: it is applied, skipped, or stops the sync if it affects it. */
-export type EventFate = 'applied' | 'passedOver' | 'refused';
-
-const fates: ReadonlyMap<string, EventFate> = new Map([
-  ['create', 'applied'],
-  ['createIndexes', 'applied'],
-  ['drop', 'applied'],
-  ['dropDatabase', 'applied'],
-  ['dropIndexes', 'applied'],
-  ['modify', 'applied'],
-  ['rename', 'applied'],
-  ['shardCollection', 'applied'],
-  // Without a namespace: behind a feature flag of servers from 7.1 on, one for each transaction.
-  ['endOfTransaction', 'passedOver'],
-  // Reported by servers newer than 6.0; the keys are settled at the commit (settleShardKeys).
-  ['refineCollectionShardKey', 'passedOver'],
-]);
-
-/** The fate of an event, by its `operationType`. Unknown ones are refused: they may change what is synced. */
-export function fateOf(operation: string): EventFate {
-  return fates.get(operation) ?? 'refused';
 }

@@ -1,9 +1,12 @@
 import { type Document, Int32 } from 'mongodb';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
+import { fateOfOption, isKnownIndexChange } from '../../mongo/server-features.ts';
 import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { TrackedCollection } from '../store/records.ts';
@@ -58,7 +61,7 @@ type Values = Readonly<Record<string, unknown>>;
 /**
  * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) changes only the
  * tracked specification, and reaches the destination with the commit; everything else is applied at once.
- * @throws SyncError IncompatibleUniqueIndex.
+ * @throws SyncError IncompatibleUniqueIndex; ChangeNotSupported for one that changes something unknown.
  */
 export async function applyModify(
   destination: Destination,
@@ -67,6 +70,8 @@ export async function applyModify(
   tracked: TrackedCollection,
 ): Promise<void> {
   const { index, cappedSize, cappedMax, expireAfterSeconds, ...rest } = event.description as Values;
+  const indexChange = index instanceof RawValue ? (index.decode() as Values) : undefined;
+  refuseUnknown(event, unknownChanges(rest, indexChange));
   if (Object.keys(rest).length > 0) await destination.catalog.modify(tracked.namespace, rest);
   const options = {
     ...tracked.options,
@@ -75,10 +80,7 @@ export async function applyModify(
     ...(cappedMax === undefined ? {} : { max: Number(cappedMax) > 0 ? cappedMax : noCappedMax }),
     ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
   };
-  const indexes =
-    index instanceof RawValue
-      ? modifiedIndexes(tracked.indexes, index.decode() as Values)
-      : tracked.indexes;
+  const indexes = indexChange ? modifiedIndexes(tracked.indexes, indexChange) : tracked.indexes;
   if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, indexes, tracked.shardKey);
   await catalog.put({
     ...tracked,
@@ -88,14 +90,37 @@ export async function applyModify(
   });
 }
 
+/**
+ * What it is not known how to apply of a collMod.
+ * @param rest - its changes of options that are the same on the destination during a sync.
+ */
+export function unknownChanges(rest: Values, indexChange: Values = {}): string[] {
+  const options = Object.keys(rest).filter((option) => fateOfOption(option) !== 'copied');
+  const fields = Object.keys(indexChange).filter((field) => !isKnownIndexChange(field));
+  return [...options, ...fields.map((field) => `index.${field}`)];
+}
+
+function refuseUnknown({ operation, namespace }: CatalogEvent, unknown: readonly string[]): void {
+  if (unknown.length === 0) return;
+  throw new SyncError(
+    'ChangeNotSupported',
+    `${operation} of ${namespaceText(namespace)} on the source is not supported with ${unknown.join(', ')}`,
+  );
+}
+
 /** The indexes after a collMod of one of them, given its `name` and the changes. */
 export function modifiedIndexes(indexes: readonly IndexSpec[], change: Values): IndexSpec[] {
   return indexes.map((spec) => (spec.name === change['name'] ? modifiedIndex(spec, change) : spec));
 }
 
 function modifiedIndex(spec: IndexSpec, change: Values): IndexSpec {
-  const { hidden: wasHidden, prepareUnique: wasPrepared, ...rest } = spec as IndexSpec & Values;
-  const isUnique = isTrue(change['unique'] ?? spec['unique']);
+  const {
+    hidden: wasHidden,
+    prepareUnique: wasPrepared,
+    unique: wasUnique,
+    ...rest
+  } = spec as IndexSpec & Values;
+  const isUnique = isTrue(change['unique'] ?? wasUnique) && !isTrue(change['forceNonUnique']);
   const isHidden = isTrue(change['hidden'] ?? wasHidden);
   const isPrepared = isTrue(change['prepareUnique'] ?? wasPrepared);
   const ttl = change['expireAfterSeconds'];

@@ -241,6 +241,9 @@ export class SyncRun {
   async #prepare(): Promise<Partial<SyncRecord>> {
     const { source, destination, monitor } = this.#parts;
     monitor.appliedTime = await source.ask('catalog', async () => await source.majorityTime());
+    await source.ask('catalog', async () => {
+      await source.warnOfQuerySettings();
+    });
     await destination.blocking.begin();
     const catalog = await destination.step('catalog', async () => await this.#creator.createAll());
     await this.#copy.plan();

@@ -16,8 +16,10 @@ import {
   uuidHexValue,
 } from '../../mongo/raw-bson.ts';
 import { decodeElement, RawValue } from '../../mongo/raw-value.ts';
+import { fateOfEvent } from '../../mongo/server-features.ts';
 import { decodeSpec } from '../../mongo/specification.ts';
 import { namespaceIn } from '../../mongo/stored-document.ts';
+import { SyncError } from '../../service/errors.ts';
 
 /** A change of one document. Values are bytes, shared with the event. */
 export type DocumentChange =
@@ -87,7 +89,8 @@ const updateFields = new ElementPicker(['diff']);
 
 /**
  * Reads a change event; only its top level if it is about a document.
- * @throws MalformedAnswer if it lacks what its kind must have: the caller then opens the stream again at that place.
+ * @throws MalformedAnswer if it lacks what its kind must have: the caller then opens the stream again at that place. SyncError
+ * ChangeNotSupported for an unknown event that does not say what it is about.
  */
 export function parseChangeEvent(event: RawDocument): ChangeEvent {
   const {
@@ -138,6 +141,8 @@ export function parseChangeEvent(event: RawDocument): ChangeEvent {
 function parseCatalogEvent(event: RawDocument): CatalogEvent {
   const decoded = checkedRow(decodeSpec(event), 'a change event');
   const operation = decoded.field('operationType').text();
+  if (decoded.optional('ns') === undefined && fateOfEvent(operation) === 'refused')
+    throw new SyncError('ChangeNotSupported', `${operation} on the source is not supported`);
   const named = decoded.optional('to') ?? decoded.field('ns');
   const description = decodeSpec(decoded.optional('operationDescription')?.raw().bytes ?? nothing);
   const uuid = decoded.optional('collectionUUID')?.uuid();

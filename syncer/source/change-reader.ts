@@ -6,6 +6,7 @@ import { Patience } from '../../mongo/patience.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { hostsOf, type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { endOfTransaction } from '../../mongo/server-features.ts';
 import { codeOf, isConnectionClosed, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
@@ -190,8 +191,8 @@ async function openStream(
   const everyDatabaseNamed = databases?.every((database) => database !== undefined) ?? false;
   const match: Document = {
     'ns.db': everyDatabaseNamed ? { $in: databases } : { $nin: [syncDatabase, verifierDatabase] },
-    // Newer servers may report the end of each transaction, which would hold up the other events.
-    ns: { $exists: true },
+    // One for each transaction would hold up the other events.
+    operationType: { $ne: endOfTransaction },
   };
   const pipeline = [{ $changeStream: changeStream }, { $match: match }, ...stages];
   return await RawCursor.open(

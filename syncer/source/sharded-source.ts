@@ -2,7 +2,7 @@ import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
 import { type CollectionInfo, findCollection } from '../../mongo/catalog.ts';
 import { checkedRow } from '../../mongo/checked-value.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
-import { readConfig } from '../../mongo/config-database.ts';
+import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
@@ -73,7 +73,11 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   async readShardKeys(uuids?: readonly UUID[]): Promise<ShardKeys> {
-    const filter = { dropped: { $ne: true }, ...(uuids && { uuid: { $in: [...uuids] } }) };
+    const filter = {
+      ...shardedOnly,
+      dropped: { $ne: true },
+      ...(uuids && { uuid: { $in: [...uuids] } }),
+    };
     const rows = this.#deployment.decoded
       .db('config')
       .collection('collections')
@@ -155,9 +159,9 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * If another collection has the name of an unknown one that no event dropped, that one was resharded: resharding gives it a
-   * new UUID, and no event reports it (6.0.5). Not so if the other has replaced the collection by a rename: the rename drops
-   * what a shard writes until it renames as well.
+   * If another collection has the name of an unknown one that no event dropped, that one was resharded: resharding gives it
+   * a new UUID, and no event reports it (before 6.0.14). Not so if the other has replaced the collection by a rename: the
+   * rename drops what a shard writes until it renames as well.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void {
     const { ns, clusterTime } = eventFields.pick(event);
@@ -171,9 +175,10 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * Finds collections that were resharded and not written to since, before a commit: no event reports them (6.0.5). After a
-   * drop, a rename, or when a collection is created again under its name, the source looks the same for a while. So a suspicion
-   * counts only once all changes until then are applied, the collection is still there, and the same is seen again.
+   * Finds collections that were resharded and not written to since, before a commit: no event reports them (before 6.0.14).
+   * After a drop, a rename, or when a collection is created again under its name, the source looks the same for a while. So
+   * a suspicion counts only once all changes until then are applied, the collection is still there, and the same is seen
+   * again.
    */
   async checkResharding(): Promise<void> {
     const { appliedTime } = this.#known;

@@ -1,4 +1,4 @@
-import type { Timestamp, UUID } from 'mongodb';
+import type { Document, Timestamp, UUID } from 'mongodb';
 import {
   type CollectionInfo,
   findCollection,
@@ -9,6 +9,7 @@ import {
   type NamespaceInfo,
   type ViewInfo,
 } from '../../mongo/catalog.ts';
+import { requireSupported, unsupportedReason } from '../../mongo/collection-options.ts';
 import { later, latestWriteTime, majorityTime } from '../../mongo/cluster-time.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
@@ -68,7 +69,8 @@ export class SourceCatalog {
   /**
    * Lists the selected collections and views.
    * @param startTime - nothing is older than that: change events begin there.
-   * @throws SyncError TimeSeriesNotSupported, NameNotSupported if one of these was created since preflight.
+   * @throws SyncError TimeSeriesNotSupported, NameNotSupported, CollectionNotSupported if one of these was created since
+   * preflight.
    */
   async list(startTime: Timestamp): Promise<Listing[]> {
     const { deployment, signal } = this.#parts;
@@ -83,7 +85,10 @@ export class SourceCatalog {
     for (const group of inGroupsOf(infos, readTogether)) yield await this.#track(db, group, read);
   }
 
-  /** A collection as the sync tracks it now, for an event that has brought it into the filter; undefined if it is gone. */
+  /**
+   * A collection as the sync tracks it now, for an event that has brought it into the filter; undefined if it is gone.
+   * @throws SyncError CollectionNotSupported.
+   */
   async trackNow(uuid: UUID, eventTime: Timestamp): Promise<TrackedCollection | undefined> {
     const { deployment, signal } = this.#parts;
     // A newly elected primary may not know yet that a majority has the event.
@@ -91,6 +96,7 @@ export class SourceCatalog {
     return await this.atOnce(async () => {
       const info = await findCollection(deployment, uuid, signal, time);
       if (!info) return undefined;
+      requireSupported(info.namespace, info.options);
       const [tracked] = await this.#track(info.namespace.db, [info], { at: time, by: eventTime });
       return tracked;
     });
@@ -152,6 +158,19 @@ export class SourceCatalog {
   }
 
   /**
+   * Whether to skip the creation of a collection with these options: it cannot be synced, and is gone by now.
+   * @throws SyncError TimeSeriesNotSupported, CollectionNotSupported if something of that name is still there.
+   */
+  async isUnsupported(namespace: Namespace, options: Document): Promise<boolean> {
+    const isTimeSeries = options['timeseries'] !== undefined;
+    if (!isTimeSeries && unsupportedReason(options) === undefined) return false;
+    const now = await this.namespaceNow(namespace);
+    if (isTimeSeries && now?.kind === 'timeseries') throw timeSeriesError(namespace);
+    if (now?.kind === 'collection') requireSupported(namespace, now.options);
+    return true;
+  }
+
+  /**
    * Makes sure that the source has nothing whose name is not UTF-8: no change event reports a collection created under such a
    * name, nor its documents (6.0.5).
    * @param time - of the commit: what is read is not older.
@@ -183,6 +202,7 @@ export class SourceCatalog {
       if (!(await filter.selects(info.namespace))) continue;
       switch (info.kind) {
         case 'collection':
+          requireSupported(info.namespace, info.options);
           infos.push(info);
           break;
         case 'view': {

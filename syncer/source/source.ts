@@ -15,6 +15,7 @@ import {
   type ReadSettings,
   type StreamStart,
 } from './change-reader.ts';
+import { warnOfQuerySettings } from './query-settings.ts';
 import { ShardedSourceKind } from './sharded-source.ts';
 import { SourceCatalog } from './source-catalog.ts';
 import { SourceDocuments } from './source-documents.ts';
@@ -88,6 +89,11 @@ export class Source {
   changes(start: StreamStart, settings: ReadSettings): AsyncGenerator<ChangeBatch, never> {
     const { kind, documents } = this;
     return readChanges({ ...this.#parts, kind, documents }, start, settings);
+  }
+
+  /** Names what applies to all of the source, and is not copied: see {@link warnOfQuerySettings}. */
+  async warnOfQuerySettings(): Promise<void> {
+    await warnOfQuerySettings(this.#parts);
   }
 
   /** A cluster time that a majority has: everything acknowledged so far is at or before it. */

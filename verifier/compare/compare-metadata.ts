@@ -1,6 +1,6 @@
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { listIndexes, type NamespaceInfo } from '../../mongo/catalog.ts';
-import { readConfig } from '../../mongo/config-database.ts';
+import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import {
@@ -55,12 +55,10 @@ async function readPlacement(
   const ns = namespaceText(namespace);
   const [row] = await readConfig(
     side.cluster,
-    { find: 'collections', filter: { _id: ns } },
+    { find: 'collections', filter: { _id: ns, ...shardedOnly } },
     signal,
   );
-  // Newer servers also list collections there that are not sharded.
-  const isSharded = row !== undefined && row.optional('unsplittable')?.boolean() !== true;
-  if (!isSharded) {
+  if (row === undefined) {
     return { shardKey: undefined, zoneRanges: [], zones: new Set() };
   }
   const tags = await readConfig(side.cluster, { find: 'tags', filter: { ns } }, signal);

@@ -8,6 +8,7 @@ import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { RetryContext } from '../../mongo/retrying.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { endOfTransaction } from '../../mongo/server-features.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { VerifierMonitor } from '../monitor.ts';
@@ -179,7 +180,12 @@ async function openStream(
   const changeStream = { allChangesForCluster: true, showExpandedEvents: true, ...start };
   const pipeline = [
     { $changeStream: changeStream },
-    { $match: { 'ns.db': { $nin: [syncDatabase, verifierDatabase] } } },
+    {
+      $match: {
+        'ns.db': { $nin: [syncDatabase, verifierDatabase] },
+        operationType: { $ne: endOfTransaction },
+      },
+    },
     { $project: neededFields },
   ];
   return await RawCursor.open(

@@ -3,6 +3,7 @@ import { Timestamp, UUID, type Document } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { majorityTime, isAtMost } from '../../../mongo/cluster-time.ts';
 import { NamespaceFilter } from '../../../mongo/namespace-filter.ts';
+import { hidesAppliedOps } from '../../../mongo/oplog.ts';
 import { requireNoAppliedOps, type AppliedOpsContext } from '../../../syncer/source/applied-ops.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
@@ -16,6 +17,11 @@ describe('writes by applyOps, of which no change stream tells', () => {
   const pair = useClusterPair({
     // Transactions of three operations take several entries of the oplog; what a client has changed is there soon.
     parameters: { ...canBeSlow, maxNumberOfTransactionOperationsInSingleOplogEntry: 2 },
+  });
+  before(async function () {
+    // Where they are shown, they are applied: server-differences.integration.ts.
+    const admin = pair.source.client.db('admin');
+    if (!(await hidesAppliedOps({ admin }, AbortSignal.timeout(10_000)))) this.skip();
   });
   before(async () => {
     for (const { client } of [pair.source, pair.destination]) {

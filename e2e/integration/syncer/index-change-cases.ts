@@ -307,6 +307,30 @@ export const indexChanges: Readonly<Record<string, CatalogChange>> = {
       await db.collection('a').insertOne({ n: 100 });
     },
   },
+  'a unique index that is made an ordinary one, and a hidden one of them': {
+    before: async (db) => {
+      await fill(db, 'a');
+      await createIndexes(
+        db,
+        'a',
+        { key: { n: 1, x: 1 }, name: 'x', unique: true },
+        { key: { n: 1, y: 1 }, name: 'y', unique: true, hidden: true },
+        { key: { n: 1, z: 1 }, name: 'z', unique: true },
+      );
+    },
+    change: async (db) => {
+      for (const key of [
+        { n: 1, x: 1 },
+        { n: 1, y: 1 },
+      ])
+        await modify(db, 'a', { keyPattern: key, forceNonUnique: true });
+      await modify(db, 'a', { name: 'z', forceNonUnique: true });
+      await modify(db, 'a', { name: 'z', prepareUnique: true }, { name: 'z', unique: true });
+      // Two that only the former indexes refuse.
+      await dropIndexes(db, 'a', 'z');
+      await db.collection('a').insertMany([{ n: 0 }, { n: 0 }]);
+    },
+  },
   'an index prepared to be unique: dropped, released, made unique and dropped': {
     before: async (db) => {
       await fill(db, 'a');

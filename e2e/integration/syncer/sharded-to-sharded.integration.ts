@@ -262,10 +262,14 @@ describe('a sharded cluster synced into one with another number of shards', () =
       [
         'reshardCollection',
         async () => {
-          await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
+          await admin({
+            reshardCollection: 'shop.items',
+            key: { _id: 'hashed' },
+            numInitialChunks: 2,
+          });
           await source().insertOne({ _id: 'new', k: 1 });
         },
-        /shop\.items was resharded/,
+        /shop\.items was resharded|reshardCollection of shop\.items/,
       ],
       [
         'movePrimary',
@@ -312,9 +316,12 @@ describe('a sharded cluster synced into one with another number of shards', () =
       await halves('shop.items', 350);
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
-      await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' } });
+      await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' }, numInitialChunks: 2 });
       if (isCommitted) await syncer.commit();
-      assert.match(await failureOf(syncer), /shop\.items was resharded/);
+      assert.match(
+        await failureOf(syncer),
+        /shop\.items was resharded|reshardCollection of shop\.items/,
+      );
     });
   }
 

@@ -1,0 +1,48 @@
+import type { Deployment } from '../../mongo/deployment.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
+import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
+
+/** What naming query settings needs. */
+export interface QuerySettingsContext {
+  readonly deployment: Pick<Deployment, 'raw'>;
+  readonly options: Pick<StartOptions, 'source' | 'destination'>;
+  readonly logger: Logger;
+  /** Adds a warning to the progress. */
+  readonly warn: (warning: string) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Warns of the query settings of the source, which servers have from 8.0 on: they belong to the whole deployment, and are not
+ * copied (manual: reference/command/setQuerySettings). Older servers do not know the stage that lists them. A user who may not
+ * list them (`querySettings` on the cluster) is not warned: the log says so.
+ * @param countOf - counts them.
+ */
+export async function warnOfQuerySettings(
+  context: QuerySettingsContext,
+  countOf = countQuerySettings,
+): Promise<void> {
+  const { options, logger, warn } = context;
+  try {
+    const count = await countOf(context);
+    if (count === 0) return;
+    await warn(
+      `${options.source} has query settings (${count}), which are not copied: set them on ${options.destination} as well ($querySettings lists them)`,
+    );
+  } catch (error) {
+    if (isTransient(error) || codeOf(error) === undefined) throw error;
+    if (codeOf(error) !== serverCode.unknownStage)
+      logger.info({ reason: messageOf(error) }, 'query settings of the source were not read');
+  }
+}
+
+async function countQuerySettings({ deployment, signal }: QuerySettingsContext): Promise<number> {
+  const aggregate = { aggregate: 1, pipeline: [{ $querySettings: {} }], cursor: {} };
+  await using cursor = await RawCursor.open(deployment.raw, 'admin', aggregate, { signal });
+  let count = 0;
+  for await (const { documents } of cursor.batches()) count += documents.length;
+  return count;
+}
