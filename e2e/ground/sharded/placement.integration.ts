@@ -75,7 +75,12 @@ describe('the placement of a collection that routers know', () => {
     ],
     [
       'reshardCollection',
-      async () => await ground.admin({ reshardCollection: 'a.items', key: { _id: 'hashed' } }),
+      async () =>
+        await ground.admin({
+          reshardCollection: 'a.items',
+          key: { _id: 'hashed' },
+          numInitialChunks: 2,
+        }),
     ],
   ];
 
