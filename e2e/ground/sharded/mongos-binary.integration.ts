@@ -6,6 +6,7 @@ import { mongosBinary } from './mongos-binary.ts';
 
 describe('the mongos that tests use', () => {
   const { PATH, MONGOS_BINARY, SERVERS } = process.env;
+  const before = { PATH, MONGOS_BINARY, SERVERS };
   let folder = '';
   let mongos = '';
   beforeEach(async () => {
@@ -18,9 +19,10 @@ describe('the mongos that tests use', () => {
     process.env['PATH'] = join(folder, 'nothing');
   });
   afterEach(async () => {
-    process.env['PATH'] = PATH;
-    if (MONGOS_BINARY !== undefined) process.env['MONGOS_BINARY'] = MONGOS_BINARY;
-    if (SERVERS !== undefined) process.env['SERVERS'] = SERVERS;
+    for (const [name, value] of Object.entries(before)) {
+      if (value === undefined) Reflect.deleteProperty(process.env, name);
+      else process.env[name] = value;
+    }
     await rm(folder, { recursive: true });
   });
 
