@@ -62,6 +62,8 @@ describe('parseStartBody', () => {
       'a pattern of databases',
       { excludeNamespaces: [{ databaseRegex: { pattern: 'a' }, collections: ['b'] }] },
     ],
+    ['a sync that does not verify', { verification: { enabled: false } }],
+    ['a sync that is to verify, of which progress warns', { verification: { enabled: true } }],
     ['an empty list of collections to shard', { sharding: { shardingEntries: [] } }],
     [
       'collections to shard',
@@ -336,6 +338,11 @@ describe('the digest of a start body', () => {
     ],
     ...filters('includeNamespaces'),
     ...filters('excludeNamespaces'),
+    verification: [{}, { verification: { enabled: false } }],
+    'verification.enabled': [
+      { verification: { enabled: false } },
+      { verification: { enabled: true } },
+    ],
     sharding: [{}, { sharding: { shardingEntries: [] } }],
     'sharding.createSupportingIndexes': [
       { sharding: { shardingEntries: [] } },
