@@ -14,13 +14,13 @@ const manyLines = 200_000;
 describe('an answer of JSON lines', () => {
   let server: HttpServer;
   const log: string[] = [];
-  /** How many objects of the last answer were read, and whether it has ended. */
+  /** How many objects of the last answer were read, and that it has ended. */
   let read = 0;
-  let isOver = false;
+  let ended = Promise.withResolvers<undefined>();
 
   async function* count(to: number, failsAt?: number): AsyncGenerator<object, void> {
     read = 0;
-    isOver = false;
+    ended = Promise.withResolvers();
     try {
       for (let n = 0; n < to; n++) {
         if (n === failsAt) throw new SyncError('ClusterUnreachable', 'gone');
@@ -28,7 +28,7 @@ describe('an answer of JSON lines', () => {
         yield await Promise.resolve({ n, text: 'x'.repeat(80) });
       }
     } finally {
-      isOver = true;
+      ended.resolve(undefined);
     }
   }
 
@@ -112,9 +112,8 @@ describe('an answer of JSON lines', () => {
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
     assert.ok(read > 0 && read < manyLines / 2, String(read));
-    assert.equal(isOver, false);
     response.destroy();
-    while (!isOver) await new Promise((resolve) => setTimeout(resolve, 5));
+    await ended.promise;
     assert.ok(read < manyLines / 2, String(read));
     assert.deepEqual(
       log.filter((line) => !line.includes('gone')),
