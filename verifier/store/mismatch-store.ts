@@ -195,11 +195,7 @@ export class MismatchStore {
       {
         $facet: {
           kinds: [by('kind'), { $sort: { _id: 1 } }],
-          namespaces: [
-            by('namespace'),
-            { $sort: { count: -1, _id: 1 } },
-            { $limit: maxCounted },
-          ],
+          namespaces: [by('namespace'), { $sort: { count: -1, _id: 1 } }, { $limit: maxCounted }],
         },
       },
     ];
