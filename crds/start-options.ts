@@ -1,7 +1,7 @@
 import { mapValues, rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
 
-/** Fields that are in the body only because the operator puts them there. */
-const notOptions = ['source', 'destination'];
+/** Fields of the body that are no options of a ClusterSync: the operator sets the first two, and runs the verifier on its own. */
+const notOptions = ['source', 'destination', 'verification'];
 
 /** Keywords with the same meaning in a structural schema. */
 const kept = [

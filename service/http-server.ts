@@ -12,6 +12,7 @@ import { refuseOtherNames, refuseOtherOrigins } from './browser-guard.ts';
 import type { ErrorName } from './error-table.ts';
 import { SyncError, toSyncError } from './errors.ts';
 import { readJson } from './json-body.ts';
+import { JsonLines, linesBody } from './json-lines.ts';
 import { closeServer, listen, requestLimits } from './listening.ts';
 import { logOnce } from './log-once.ts';
 import type { Logger } from './logger.ts';
@@ -29,7 +30,7 @@ export const probePaths = ['/healthz', '/readyz', '/metrics'] as const;
 export interface Caller {
   /** With names in lower case. */
   readonly headers: IncomingHttpHeaders;
-  /** Aborted when the connection is closed before there is an answer. */
+  /** Aborted when the connection is closed before the answer is sent. */
   readonly gone: AbortSignal;
 }
 
@@ -38,7 +39,7 @@ export interface Route {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   /**
-   * Returns the JSON body of a 200. `body` is the parsed JSON object of a POST, undefined for a GET; `query` is the part after
+   * Returns the JSON body of a 200, or its lines (`JsonLines`). `body` is the parsed JSON object of a POST, undefined for a GET; `query` is the part after
    * the question mark.
    */
   readonly handle: (
@@ -114,6 +115,7 @@ export async function requirePath(ctx: Koa.Context, next: Koa.Next): Promise<voi
 export async function startHttpServer(options: HttpServerOptions): Promise<HttpServer> {
   const app = new Koa();
   app.on('error', (error: unknown) => {
+    if (isClientGone(error)) return;
     options.logger.warn({ err: error }, 'HTTP answer failed');
   });
   app.use(readUnread);
@@ -146,6 +148,12 @@ export async function startHttpServer(options: HttpServerOptions): Promise<HttpS
       });
     },
   };
+}
+
+/** Whether a client has closed its connection before it had the whole answer, which is its own business. */
+function isClientGone(error: unknown): boolean {
+  const codes: readonly unknown[] = ['ERR_STREAM_PREMATURE_CLOSE', 'ECONNRESET', 'EPIPE'];
+  return error instanceof Error && 'code' in error && codes.includes(error.code);
 }
 
 function createServerFor(
@@ -206,7 +214,9 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
       const caller = { headers: ctx.headers, gone: goneOf(ctx) };
       // Not from ctx.URL, which is missing if the Host is invalid.
       const query = new URLSearchParams(ctx.querystring);
-      ctx.body = await route.handle(body, query, caller);
+      const answer = await route.handle(body, query, caller);
+      if (answer instanceof JsonLines) await answerLines(ctx, answer);
+      else ctx.body = answer;
     } catch (thrown) {
       const error = toSyncError(thrown);
       if (error.name === 'InternalError')
@@ -215,6 +225,14 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
       answerError(ctx, error, errorBody);
     }
   };
+}
+
+async function answerLines(ctx: Koa.Context, lines: JsonLines): Promise<void> {
+  const body = await linesBody(lines);
+  // Proxies must pass lines on as they come.
+  ctx.set({ 'Cache-Control': 'no-cache', 'X-Accel-Buffering': 'no' });
+  ctx.type = 'application/x-ndjson';
+  ctx.body = body;
 }
 
 function methodNotAllowed(ctx: Koa.Context, allowed: string): SyncError {

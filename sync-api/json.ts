@@ -53,3 +53,12 @@ export type MismatchPage = Immutable<verifier.MismatchPage>;
 
 /** Answer of GET /namespaces of a verifier. */
 export type NamespacePage = Immutable<verifier.NamespacePage>;
+
+/** A line of GET /docMismatches of a verifier. */
+export type DocMismatch = Immutable<verifier.DocMismatch>;
+
+/** A line of GET /nsMismatches of a verifier. */
+export type NsMismatch = Immutable<verifier.NsMismatch>;
+
+/** Answer of GET /summary of a verifier. */
+export type MismatchSummary = Immutable<verifier.MismatchSummary>;

@@ -13,6 +13,12 @@ import { orAborted } from '../service/or-aborted.ts';
 import { participate, type ParticipantContext } from './participate.ts';
 import { readScope, requireSameScope, requireSomethingSelected } from './passes/scope.ts';
 import type { MismatchPage } from '../sync-api/json.ts';
+import {
+  lastingMismatches,
+  readLastingSummary,
+  type LastingSummary,
+} from './store/lasting-mismatches.ts';
+import type { LastingMismatch, MismatchSelection } from './store/mismatch-store.ts';
 import { planKey, type ScopeRecord } from './store/records.ts';
 import {
   namespaceReports,
@@ -27,7 +33,8 @@ const requestMs = 20_000;
 const progressMs = 3_000;
 const idlePollMs = 1_000;
 
-type RequestKind = 'check' | 'writesOff' | 'progress' | 'mismatches' | 'namespaces';
+type RequestKind =
+  'check' | 'writesOff' | 'progress' | 'mismatches' | 'namespaces' | 'lastingSummary';
 
 /** What a verifier needs. Its signal is aborted when the program must end. */
 export interface VerifierContext extends ParticipantContext {
@@ -52,6 +59,7 @@ export class Verifier {
     progress: new Mutex(),
     mismatches: new Mutex(),
     namespaces: new Mutex(),
+    lastingSummary: new Mutex(),
   };
 
   constructor(context: VerifierContext) {
@@ -131,6 +139,33 @@ export class Verifier {
     });
   }
 
+  /**
+   * The differences that the last pass to end has found, as `lastingMismatches` of the store. Reading them waits for nobody else.
+   * @param gone - aborted when nobody wants them any more.
+   */
+  async *lastingMismatches(
+    selection: MismatchSelection,
+    gone: AbortSignal,
+  ): AsyncGenerator<LastingMismatch, void> {
+    const { stores } = this.#context;
+    const signal = AbortSignal.any([this.#context.signal, gone]);
+    const record = await this.#request('mismatches', async () => await stores.verifications.read());
+    try {
+      yield* lastingMismatches(stores, record, selection, signal);
+    } catch (error) {
+      throw namedError(error, 'CheckFailed');
+    }
+  }
+
+  /** The same, summed up. */
+  async lastingSummary(minDurationMs: number): Promise<LastingSummary> {
+    return await this.#request('lastingSummary', async (signal) => {
+      const { stores } = this.#context;
+      const record = await stores.verifications.read();
+      return await readLastingSummary(stores, record, minDurationMs, signal);
+    });
+  }
+
   /** What the current pass, or the last one, has compared of each namespace, and what was read and counted there. */
   async namespaces(limit: number, after: string): Promise<readonly NamespaceReport[]> {
     return await this.#request('namespaces', async () => {
@@ -181,6 +216,7 @@ export class Verifier {
       await stores.tasks.createIndexes();
       await stores.rechecks.createIndexes();
       await stores.coverages.createIndexes();
+      await stores.mismatches.createIndexes();
       if (clean) await stores.verifications.clean();
       await stores.verifications.openAttempt();
       const recorded = await stores.verifications.claimSubject(subject);

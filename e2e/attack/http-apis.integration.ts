@@ -247,6 +247,12 @@ async function requireAnswer(
   const isProbe = probePaths.some((path) => path === target.replace(/\?.*/s, ''));
   if (method === 'HEAD' || (isProbe && status === 200)) return;
   if (body === '' && protocolStatuses.has(status)) return;
+  if (headers.get('content-type') === 'application/x-ndjson') {
+    assert.equal(status, 200, said);
+    for (const line of body.split('\n').slice(0, -1))
+      assert.ok('type' in (JSON.parse(line) as object), said);
+    return;
+  }
   const parsed: unknown = JSON.parse(body);
   const known = method === 'GET' || method === 'POST' ? method : undefined;
   if (known) {

@@ -61,6 +61,15 @@ export interface StartBody {
    */
   reversible?: boolean;
   /**
+   * Accepted from scripts for mongosync. This tool has no embedded verifier: with enabled true, a warning in progress says that nothing was compared.
+   */
+  verification?: {
+    /**
+     * Changes nothing about the sync. Start the verifier, which is a program of its own.
+     */
+    enabled: boolean;
+  };
+  /**
    * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {
@@ -151,6 +160,7 @@ export interface IdleProgress {
   commitUnderWay: null;
   canWrite: null;
   info: null;
+  ceaStage: null;
   lagTimeSeconds: null;
   collectionCopy: null;
   directionMapping: null;
@@ -203,6 +213,10 @@ export interface SyncProgress {
     | 'waiting for commit to complete'
     | 'commit completed'
     | null;
+  /**
+   * during `change event application`, in mongosync's words: `collection copy drain` while this instance applies the changes that the source made during the copy, `steady state` after that; null otherwise, and while unknown: after a restart or a reversal until this instance has applied everything that the source had then
+   */
+  ceaStage: 'collection copy drain' | 'steady state' | null;
   /**
    * seconds between the last change applied and the source's newest one; null in `PAUSED`, and while unknown: before the copy begins, and during a reversal. On an idle source it rises to at most 10, since the source gets a no-op write every 10 s. A change that was read but not applied counts from when it was read; a source that has not answered for some seconds counts as writing continuously; 0 once everything that belongs to a commit is applied
    */

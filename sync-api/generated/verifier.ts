@@ -20,6 +20,7 @@ export type MismatchKind =
  * `after` of the next page; null at the end.
  */
 export type Next = string | null;
+export type MismatchType = 'missingOnDst' | 'extraOnDst' | 'content';
 
 /**
  * The body of a command without parameters.
@@ -103,6 +104,14 @@ export interface VerificationProgress {
    * what the pass compares: `first` everything, `recheck` what changed or differed, `last` the same and all metadata; null before the first pass
    */
   generationKind: 'first' | 'recheck' | 'last' | null;
+  /**
+   * cluster time of the source: passes that have ended have compared every change up to it; `{"$timestamp": {"t": ..., "i": ...}}`, null until the first pass has ended
+   */
+  srcLastRecheckedTS: ClusterTime | null;
+  /**
+   * the same for the destination
+   */
+  dstLastRecheckedTS: ClusterTime | null;
   /**
    * of this pass
    */
@@ -205,6 +214,18 @@ export interface OfSides {
   source: number;
   destination: number;
 }
+export interface ClusterTime {
+  $timestamp: {
+    /**
+     * seconds since 1970
+     */
+    t: number;
+    /**
+     * number within the second
+     */
+    i: number;
+  };
+}
 export interface Mismatch {
   /**
    * `<database>.<collection>`
@@ -294,4 +315,87 @@ export interface Coverage {
    * after all writes, before the verdict `equal`; null until then
    */
   documentsCounted: OfSides | null;
+}
+export interface DocMismatch {
+  type: MismatchType;
+  /**
+   * `<database>.<collection>`
+   */
+  namespace: string;
+  /**
+   * the `_id` of the document, as relaxed extended JSON
+   */
+  _id?:
+    | string
+    | number
+    | boolean
+    | {
+        [k: string]: unknown;
+      }
+    | unknown[]
+    | null;
+  /**
+   * path of the first differing field
+   */
+  field?: string;
+  /**
+   * explanation for people
+   */
+  detail?: string;
+  /**
+   * from when a pass has first found it to when that pass has; starts again when the document changes
+   */
+  durationSecs: number;
+}
+export interface NsMismatch {
+  type: MismatchType;
+  /**
+   * `<database>.<collection>`
+   */
+  namespace: string;
+  /**
+   * what differs; `zone` is not known to migration-verifier
+   */
+  aspect: 'exist' | 'type' | 'spec' | 'index' | 'shard key' | 'zone';
+  /**
+   * name of the index or zone, or path of the option
+   */
+  component?: string;
+  /**
+   * explanation for people
+   */
+  detail?: string;
+}
+export interface MismatchSummary {
+  /**
+   * seconds until the end of the first pass; null after it, and when unknown
+   */
+  estCheckSecsRemaining: number | null;
+  /**
+   * the differences of collections and views
+   *
+   * @maxItems 1000
+   */
+  nsMismatches: NsMismatch[];
+  docMismatches: {
+    /**
+     * how many documents differ
+     */
+    total: number;
+    byType: {
+      missingOnDst?: number;
+      extraOnDst?: number;
+      content?: number;
+    };
+    /**
+     * of the 1000 namespaces with the most of them
+     */
+    byNamespace: {
+      [k: string]: number;
+    };
+  };
+  /**
+   * what the counts leave out, and warnings; absent if there is nothing
+   */
+  notes?: string[];
 }

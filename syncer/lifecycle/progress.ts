@@ -33,6 +33,7 @@ const idleProgress: SyncerProgressAnswer = {
     commitUnderWay: null,
     canWrite: null,
     info: null,
+    ceaStage: null,
     lagTimeSeconds: null,
     collectionCopy: null,
     directionMapping: null,
@@ -45,6 +46,10 @@ const idleProgress: SyncerProgressAnswer = {
     warnings: null,
   },
 };
+
+/** A script that asked for a verification must not take a sync without one for verified. */
+const notVerifiedText =
+  'verification.enabled has no effect: the sync tool compares nothing, and canCommit does not wait for a comparison; run the verifier';
 
 /** The body of a progress answer. */
 export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
@@ -64,6 +69,7 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       commitUnderWay: commit.commitUnderWay,
       canWrite: record.canWrite,
       info: infoText(record),
+      ceaStage: ceaStageOf(record, monitor),
       lagTimeSeconds: lagOf(record, monitor),
       collectionCopy: {
         estimatedTotalBytes: record.estimatedTotalBytes ?? 0,
@@ -108,6 +114,12 @@ function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
   }
 }
 
+/** The stage of applying changes. A reversal's changes follow no copy. */
+function ceaStageOf(record: SyncView, { changeStage }: SyncMonitor): SyncProgress['ceaStage'] {
+  const isApplying = record.phase === 'changes' && infoText(record) === infoOf.changes;
+  return isApplying ? changeStage : null;
+}
+
 /** Warnings about the current state, shown as long as it lasts; warnings about events are kept in the record. */
 function stateWarnings(
   record: SyncView,
@@ -123,7 +135,8 @@ function stateWarnings(
     isOplogUnreadable && followsSource(record.phase)
       ? unreadableOplogWarning(record.options)
       : undefined;
-  return [resetError(record)?.message, blockedText(record), oplog, unreadable].filter(
+  const unverified = record.options.verification?.enabled === true ? notVerifiedText : undefined;
+  return [resetError(record)?.message, blockedText(record), oplog, unreadable, unverified].filter(
     (warning) => warning !== undefined,
   );
 }

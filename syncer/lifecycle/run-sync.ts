@@ -19,7 +19,7 @@ import type { StreamStart } from '../source/change-reader.ts';
 import type { Source } from '../source/source.ts';
 import { commandWaitsFor, workWaitsFor } from '../store/instances.ts';
 import type { LiveSync } from '../store/live-sync.ts';
-import type { InstanceRecord, SyncRecord } from '../store/records.ts';
+import type { InstanceRecord, Phase, SyncRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
@@ -116,6 +116,7 @@ export class SyncRun {
     const { live } = store;
     let { resumeToken, isCopied } = instance;
     monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
+    let former: Phase | undefined;
     for (let isFirst = true; ; isFirst = false) {
       const { state, phase: stored } = live.current;
       // Others may have been given the reversal by then. For this instance, its own reversal starts new work.
@@ -155,6 +156,7 @@ export class SyncRun {
           });
           break;
         case 'changes': {
+          monitor.beginChanges(former === 'copy');
           if (!live.isShared) {
             if (state === 'COMMITTING') await this.fixCommitTime();
             await this.#catalogChanges.finishCollections();
@@ -224,6 +226,7 @@ export class SyncRun {
           );
           return;
       }
+      former = phase;
     }
   }
 

@@ -5,6 +5,7 @@ import { RetryWarnings } from '../../mongo/retry-warnings.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
 import { CommitProofs, type LeftIndex } from './commit-word.ts';
 import { CopyTally } from './copy-tally.ts';
+import { Backlog, type ChangeStage } from './backlog.ts';
 import { CatchUpEstimator } from './lag.ts';
 import { OplogHistory, type OplogReading } from './oplog-history.ts';
 import { isLost, oplogSecondsLeft, oplogState, type OplogState } from './oplog-window.ts';
@@ -69,6 +70,7 @@ export class SyncMonitor {
   readonly #counters = new WorkCounters(this.registry);
   readonly #oplog = new OplogHistory();
   readonly #catchUp: CatchUpEstimator;
+  readonly #backlog = new Backlog();
   /** The ones that are not applied yet, in the order of the stream, and when each was begun. */
   #batches: { readonly batch: EventBatch; readonly atMs: number }[] = [];
   #oplogState: OplogState | null = null;
@@ -92,6 +94,7 @@ export class SyncMonitor {
 
   set latestTime(time: Timestamp | null) {
     this.#latest = time && { time, atMs: this.#now() };
+    if (time) this.#backlog.reaches(time);
   }
 
   /**
@@ -108,6 +111,11 @@ export class SyncMonitor {
     const pending = this.#batches.find(({ batch: { events, finished } }) => finished < events);
     const pendingMs = pending ? this.#now() - pending.atMs : 0;
     return Math.max(lagSeconds, Math.floor(pendingMs / 1000));
+  }
+
+  /** Which changes are being applied; null while that is unknown, and before any are. */
+  get changeStage(): ChangeStage | null {
+    return this.#backlog.stageAt(this.appliedTime);
   }
 
   /** Seconds until everything is applied, at the present rates; null if that is unknown or does not come nearer. */
@@ -214,12 +222,18 @@ export class SyncMonitor {
     this.restarts = stored.restarts;
     this.indexBuilding = null;
     this.commitProofs.clear();
+    this.#backlog.clear();
     // Of another cluster, after a reversal.
     this.receivedTime = null;
     this.appliedOpsTime = stored.appliedOpsTime ?? null;
     this.isOplogUnreadable = false;
     this.forgetBuffered();
     this.#catchUp.clear();
+  }
+
+  /** Changes are applied from now on. @param isAfterCopy - whether this process saw the copy end just now. */
+  beginChanges(isAfterCopy: boolean): void {
+    this.#backlog.begin(isAfterCopy);
   }
 
   /** There is no sync any more. */

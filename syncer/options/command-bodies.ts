@@ -91,6 +91,8 @@ export interface StartOptions {
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;
+  /** A word of mongosync's: there is no embedded verifier, and progress says so to those who ask for it. */
+  readonly verification?: { readonly enabled: boolean };
 }
 
 /** What the schema guarantees: it accepts any text for the name of a cluster, which has its own error. */

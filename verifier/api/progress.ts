@@ -1,4 +1,5 @@
 import type { VerificationProgress, VerifierProgressAnswer } from '../../sync-api/json.ts';
+import type { SideName } from '../compare/sides.ts';
 import type { Summary } from '../store/summary.ts';
 
 /** The progress of a verification, for the API. All counters are those of the current pass and restart with each pass. */
@@ -25,6 +26,8 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
       writesOff: record?.writesOff ?? false,
       generation: record?.generation?.number ?? 0,
       generationKind: record?.generation?.kind ?? null,
+      srcLastRecheckedTS: comparedUpTo(summary, 'source'),
+      dstLastRecheckedTS: comparedUpTo(summary, 'destination'),
       mismatchCount,
       mismatchKinds: mismatchCounts.kinds,
       mismatchNamespaces: mismatchCounts.namespaces,
@@ -39,6 +42,16 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
       warnings: asOf === null ? [] : [staleText(asOf)],
     },
   };
+}
+
+/** The cluster time up to which every change of a side has been compared by a pass that has ended. */
+function comparedUpTo(
+  { record }: Summary,
+  side: SideName,
+): VerificationProgress['srcLastRecheckedTS'] {
+  const pass = record?.generation;
+  const times = pass?.noted === null ? pass.comparedUpTo : pass?.readAfter;
+  return times ? { $timestamp: { t: times[side].t, i: times[side].i } } : null;
 }
 
 function staleText(asOf: string): string {

@@ -9,6 +9,7 @@ import type {
   WritesOffAlready,
 } from '../../sync-api/json.ts';
 import type { Verifier } from '../verifier.ts';
+import { lastingRoutes, requireKnown } from './lasting-routes.ts';
 import { progressBody } from './progress.ts';
 
 /** Rows of a page: the default, and the maximum. */
@@ -17,7 +18,8 @@ const maxLimit = 1000;
 
 /** The endpoints of the verifier. */
 export function verifierRoutes(
-  verifier: Pick<Verifier, 'check' | 'setWritesOff' | 'summary' | 'mismatches' | 'namespaces'>,
+  verifier: Pick<Verifier, 'check' | 'setWritesOff' | 'summary' | 'mismatches' | 'namespaces'> &
+    Parameters<typeof lastingRoutes>[0],
 ): Route[] {
   return [
     {
@@ -67,6 +69,7 @@ export function verifierRoutes(
         return { namespaces: shown, next };
       },
     },
+    ...lastingRoutes(verifier),
   ];
 }
 
@@ -74,11 +77,7 @@ function pageOf(query: URLSearchParams): {
   readonly limit: number;
   readonly after: string | undefined;
 } {
-  for (const name of query.keys()) {
-    if (name !== 'limit' && name !== 'after') {
-      throw new SyncError('InvalidBody', `there is no parameter ${JSON.stringify(name)}`);
-    }
-  }
+  requireKnown(query, ['limit', 'after']);
   const text = query.get('limit') ?? String(defaultLimit);
   const limit = Number(text);
   if (!/^\d+$/.test(text) || limit < 1 || limit > maxLimit) {

@@ -8,6 +8,11 @@ export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): st
   return `changes:${generation}:${epoch}`;
 }
 
+/** Whether a name is that of changes. */
+export function isChangeNote(note: string): boolean {
+  return note.startsWith('changes:');
+}
+
 /** How much of the changes a coordinator has noted: recorded with the position after them. */
 export class ChangeNotes {
   readonly #epoch: number;

@@ -74,6 +74,7 @@ export class PassRunner {
         isAgain: doubted !== undefined,
         plannedTasks: count,
         readAfter: times,
+        comparedUpTo: former?.readAfter ?? null,
         startedAt: new Date(),
         noted: null,
       },
@@ -86,7 +87,8 @@ export class PassRunner {
     this.#lease.wake();
     await rechecks.forgetUpTo(run, number);
     await tasks.forgetOthers(key);
-    await mismatches.forgetBefore(key);
+    // Those of the former pass tell since when a document differs.
+    if (former) await mismatches.forgetBefore({ run, generation: former.number });
   }
 
   /**

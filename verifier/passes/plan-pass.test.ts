@@ -5,6 +5,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
 import type { NamespacePair } from '../compare/namespace-pairs.ts';
 import type { PassKind, Recheck } from '../store/records.ts';
+import { changeNote } from './notes.ts';
 import { databasesOf, planIdTasks, planTasks, readPending } from './plan-pass.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {
@@ -29,14 +30,23 @@ async function plan(
     planTasks(scope, pending, named),
     (task) => `${task.work.kind} ${task.pair.namespace.coll}`,
   );
-  for await (const { namespace, ids } of planIdTasks(scope, pending, named, stream(rechecks))) {
-    tasks.push(`${ids.length} ids ${namespace.coll}`);
+  const noted = stream(rechecks);
+  for await (const { namespace, ids, isChanged } of planIdTasks(scope, pending, named, noted)) {
+    tasks.push(`${ids.length} ids ${namespace.coll}${isChanged ? ', changed' : ''}`);
   }
   return tasks;
 }
 
-async function* stream(rechecks: readonly Recheck[]): AsyncGenerator<Recheck, void> {
-  for (const recheck of rechecks) yield await Promise.resolve(recheck);
+type Noted = Recheck & { readonly note: string };
+
+async function* stream(
+  rechecks: readonly (Recheck & { readonly note?: string })[],
+): AsyncGenerator<Noted, void> {
+  for (const recheck of rechecks) yield await Promise.resolve({ note: 'task:a:b', ...recheck });
+}
+
+function changed(coll: string, ...values: number[]): Noted {
+  return { ...ids(coll, ...values), note: changeNote({ generation: 1, epoch: 1 }) };
 }
 
 function ids(coll: string, ...values: number[]): Recheck {
@@ -87,6 +97,15 @@ describe('planTasks', () => {
 
   it('compares everything in a last pass that is the first as well', async () => {
     assert.deepEqual(await plan('last', [pair('a')], [], true), ['metadata a', 'collection a']);
+  });
+
+  it('tells ids that have changed from those that a pass has found alone, and compares each once', async () => {
+    const rechecks = [ids('a', 1, 2), changed('a', 2, 3), ids('a', 3, 4), changed('b', 5)];
+    assert.deepEqual(await plan('recheck', [pair('a'), pair('b')], rechecks), [
+      '2 ids a',
+      '2 ids a, changed',
+      '1 ids b, changed',
+    ]);
   });
 
   it('compares ids once that were noted several times, at most 1000 together', async () => {

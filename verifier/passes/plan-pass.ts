@@ -15,7 +15,7 @@ import { collectionAmount } from '../compare/split-ranges.ts';
 import { bundles } from '../store/recheck-store.ts';
 import type { PassKind, PlanKey, Recheck, Task, TaskWork } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
-import { NotesOnRecord, type ExpectedNotes } from './notes.ts';
+import { isChangeNote, NotesOnRecord, type ExpectedNotes } from './notes.ts';
 
 /** What planning needs. */
 export interface PlanContext extends RetryContext {
@@ -74,9 +74,9 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
   let waiting: Task[] = [];
   const readAgain = new NotesOnRecord(plan.notes);
   const noted = readAgain.counting(rechecks.all(key.run));
-  for await (const { namespace, ids } of planIdTasks(plan, pending, pairs, noted)) {
+  for await (const { namespace, ids, isChanged } of planIdTasks(plan, pending, pairs, noted)) {
     const expected = { documents: ids.length, bytes: 0 };
-    waiting.push({ namespace, work: { kind: 'ids', ids }, expected });
+    waiting.push({ namespace, work: { kind: 'ids', ids, isChanged }, expected });
     if (waiting.length < 20) continue;
     await tasks.add(key, waiting, 2);
     count += waiting.length;
@@ -166,24 +166,32 @@ export function* planTasks(
   }
 }
 
+/** The ids of one task, and whether their documents have changed. */
+type PlannedIds = Recheck & { readonly kind: 'ids'; readonly isChanged: boolean };
+
 /**
  * The tasks of single ids, from rechecks in the order of namespaces. Ids that were noted more than once are compared once,
- * unless there are very many.
+ * unless there are very many: as changed ones, if one of the notes is of a change.
  * @param maxLength - characters of ids that are held at a time.
  */
 export async function* planIdTasks(
   scope: PassScope,
   pending: Pending,
   pairs: ReadonlyMap<string, NamespacePair>,
-  rechecks: AsyncIterable<Recheck>,
+  rechecks: AsyncIterable<Recheck & { readonly note: string }>,
   maxLength = 16 * 1024 * 1024,
-): AsyncGenerator<Recheck & { readonly kind: 'ids' }, void> {
+): AsyncGenerator<PlannedIds, void> {
   let current: NamespacePair | undefined;
-  let ids = new Set<IdKey>();
+  /** Whether each has changed. */
+  let ids = new Map<IdKey, boolean>();
   let length = 0;
-  const take = function* (): Generator<Recheck & { readonly kind: 'ids' }, void> {
-    if (current) yield* bundles(current.namespace, [...ids].sort());
-    ids = new Set();
+  const take = function* (): Generator<PlannedIds, void> {
+    if (!current) return;
+    for (const isChanged of [false, true]) {
+      const keys = [...ids].flatMap(([key, hasChanged]) => (hasChanged === isChanged ? [key] : []));
+      for (const bundle of bundles(current.namespace, keys.sort())) yield { ...bundle, isChanged };
+    }
+    ids = new Map();
     length = 0;
   };
   for await (const recheck of rechecks) {
@@ -197,9 +205,10 @@ export async function* planIdTasks(
     if (!isOfIds) continue;
     if (pair !== current || length > maxLength) yield* take();
     current = pair;
+    const isOfChange = isChangeNote(recheck.note);
     for (const id of recheck.ids) {
       const key = keyOfBytes(id.buffer);
-      ids.add(key);
+      ids.set(key, isOfChange || ids.get(key) === true);
       length += key.length;
     }
   }

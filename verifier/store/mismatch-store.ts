@@ -24,14 +24,44 @@ export interface MismatchCounts {
   readonly namespaces: VerificationProgress['mismatchNamespaces'];
 }
 
-const mismatchKinds = [
+const documentKinds = [
   ...(['missingDocument', 'extraDocument', 'differentDocument', 'fieldOrder'] as const),
-  ...(['documentOrder', 'missingNamespace', 'extraNamespace', 'namespaceType'] as const),
+  'documentOrder',
+] as const satisfies MismatchView['kind'][];
+
+const mismatchKinds = [
+  ...documentKinds,
+  ...(['missingNamespace', 'extraNamespace', 'namespaceType'] as const),
   ...(['options', 'missingIndex', 'extraIndex', 'differentIndex', 'shardKey', 'zone'] as const),
 ] as const satisfies MismatchView['kind'][];
 
 /** How many namespaces are counted by name. */
 const maxNamespaces = 10;
+
+/** A difference that a pass has found. */
+export interface FoundMismatch {
+  readonly mismatch: Mismatch;
+  /** True if the document has changed since the last pass: whatever that pass has found there is over. */
+  readonly isChanged: boolean;
+}
+
+/** A difference, and how long it has lasted. */
+export interface LastingMismatch {
+  readonly view: MismatchView;
+  /** From when a pass has found it first to when the pass at hand has found it, by the clocks of the processes. */
+  readonly durationMs: number;
+}
+
+/** Which differences of a pass are meant. */
+export interface MismatchSelection {
+  /** Those of documents, or those of namespaces. */
+  readonly of: 'documents' | 'namespaces';
+  /** Those that have lasted this long. */
+  readonly minDurationMs: number;
+}
+
+/** Documents of the store in one batch of a cursor. */
+const cursorBatch = 200;
 
 /** The differences that passes have found, by namespace. One that is found twice is stored once. */
 export class MismatchStore {
@@ -43,19 +73,90 @@ export class MismatchStore {
     this.#mismatches = store.db.collection('mismatches');
   }
 
-  async add(pass: PassKey, mismatches: readonly Mismatch[]): Promise<void> {
-    for (const group of inGroupsOf(mismatches, batchLength)) {
-      const writes = group.map((mismatch): AnyBulkWriteOperation<StoredMismatch> => ({
-        replaceOne: {
-          filter: { _id: keyOf(pass, mismatch) },
-          replacement: { ...pass, mismatch: mismatch.view },
-          upsert: true,
-        },
-      }));
+  async createIndexes(): Promise<void> {
+    await onStore(this.#store, async () => {
+      const key = { run: 1, generation: 1, of: 1, durationMs: -1, _id: 1 } as const;
+      await this.#mismatches.createIndexes([{ key, name: 'by_duration' }]);
+    });
+  }
+
+  /** Stores what a pass has found, with the time since when each pass up to it has found the same. */
+  async add(pass: PassKey, found: readonly FoundMismatch[]): Promise<void> {
+    for (const group of inGroupsOf(found, batchLength)) {
+      const since = await this.#firstFound(pass, group);
+      const foundAt = new Date();
+      const writes = group.map(({ mismatch }): AnyBulkWriteOperation<StoredMismatch> => {
+        const firstFoundAt = since.get(mismatch) ?? foundAt;
+        // The process that has found it first may have another clock.
+        const durationMs = Math.max(0, foundAt.getTime() - firstFoundAt.getTime());
+        const times = { firstFoundAt, foundAt, durationMs };
+        const of = isOfDocument(mismatch.view) ? 'documents' : 'namespaces';
+        return {
+          replaceOne: {
+            filter: { _id: keyOf(pass, mismatch) },
+            replacement: { ...pass, of, ...times, mismatch: mismatch.view },
+            upsert: true,
+          },
+        };
+      });
       await onStore(this.#store, async () => {
         await this.#mismatches.bulkWrite(writes, { ordered: false });
       });
     }
+  }
+
+  /** When those that the pass before has found, too, were found first. */
+  async #firstFound(
+    { run, generation }: PassKey,
+    found: readonly FoundMismatch[],
+  ): Promise<ReadonlyMap<Mismatch, Date>> {
+    if (generation === 0) return new Map();
+    const former = { run, generation: generation - 1 };
+    const byKey = new Map(
+      found.flatMap(({ mismatch, isChanged }) =>
+        isChanged ? [] : [[keyOf(former, mismatch), mismatch] as const],
+      ),
+    );
+    if (byKey.size === 0) return new Map();
+    const { signal } = this.#store;
+    const options = { signal, projection: { firstFoundAt: 1 } } as const;
+    const known = await onStore(this.#store, async () => {
+      return await readWhole(this.#mismatches.find({ _id: { $in: [...byKey.keys()] } }, options));
+    });
+    return new Map(
+      known.flatMap((stored) => {
+        const mismatch = byKey.get(stored._id);
+        const first = storedDocument(this.#mismatches, stored).field('firstFoundAt').date();
+        return mismatch ? [[mismatch, first] as const] : [];
+      }),
+    );
+  }
+
+  /** The differences of a pass, those that have lasted longest first. Not repeated if the store fails meanwhile. */
+  async *lasting(
+    pass: PassKey,
+    selection: MismatchSelection,
+    signal: AbortSignal,
+  ): AsyncGenerator<LastingMismatch, void> {
+    const cursor = this.#mismatches
+      .find(lastingFilter(pass, selection), { signal, batchSize: cursorBatch })
+      .sort({ durationMs: -1, _id: 1 });
+    for await (const stored of cursor) {
+      const record = storedDocument(this.#mismatches, stored);
+      yield {
+        view: viewIn(record.field('mismatch')),
+        durationMs: record.field('durationMs').count(),
+      };
+    }
+  }
+
+  /** How many such differences there are of each kind, and in each of the namespaces with the most of them. */
+  async lastingCounts(
+    pass: PassKey,
+    selection: MismatchSelection,
+    maxCounted: number,
+  ): Promise<MismatchCounts> {
+    return await this.#count(lastingFilter(pass, selection), maxCounted);
   }
 
   /** @param after - `next` of the page before; undefined for the first one. */
@@ -79,22 +180,22 @@ export class MismatchStore {
   }
 
   async counts(pass: PassKey): Promise<MismatchCounts> {
+    return await this.#count(range(pass), maxNamespaces);
+  }
+
+  async #count(filter: Document, maxCounted: number): Promise<MismatchCounts> {
     const { signal } = this.#store;
     const pair = { kind: '$mismatch.kind', namespace: '$mismatch.namespace' };
     const by = (field: keyof typeof pair): Document => {
       return { $group: { _id: `$_id.${field}`, count: { $sum: '$count' } } };
     };
     const pipeline = [
-      { $match: range(pass) },
+      { $match: filter },
       { $group: { _id: pair, count: { $sum: 1 } } },
       {
         $facet: {
           kinds: [by('kind'), { $sort: { _id: 1 } }],
-          namespaces: [
-            by('namespace'),
-            { $sort: { count: -1, _id: 1 } },
-            { $limit: maxNamespaces },
-          ],
+          namespaces: [by('namespace'), { $sort: { count: -1, _id: 1 } }, { $limit: maxCounted }],
         },
       },
     ];
@@ -143,6 +244,18 @@ function viewIn(mismatch: CheckedValue): MismatchView {
     kind: mismatch.field('kind').oneOf(mismatchKinds),
     ...(Object.fromEntries(texts) as Partial<Record<(typeof viewTexts)[number], string>>),
   };
+}
+
+function isOfDocument({ kind }: MismatchView): boolean {
+  const kinds: readonly string[] = documentKinds;
+  return kinds.includes(kind);
+}
+
+function lastingFilter(
+  { run, generation }: PassKey,
+  { of, minDurationMs }: MismatchSelection,
+): Document {
+  return { run, generation, of, durationMs: { $gte: minDurationMs } };
 }
 
 function range(pass: PassKey): Document {

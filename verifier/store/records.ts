@@ -5,7 +5,7 @@ import type { ErrorName } from '../../service/error-table.ts';
 import type { Amount, OfSides } from '../compare/sides.ts';
 
 /** Version of the stored state: any other one is refused. */
-export const formatVersion = 5;
+export const formatVersion = 6;
 
 /** The kind of pass: everything; what is pending; or the one that decides. */
 export type PassKind = 'first' | 'recheck' | 'last';
@@ -46,6 +46,8 @@ export interface PassRecord {
   readonly plannedTasks: number;
   /** Reads of this pass see every write up to these times. */
   readonly readAfter: OfSides<Timestamp>;
+  /** That of the pass before: every change up to these times has been compared. Null in the first pass. */
+  readonly comparedUpTo: OfSides<Timestamp> | null;
   readonly startedAt: Date;
   /** How many rechecks its tasks have noted; null until all of them have ended. */
   readonly noted: number | null;
@@ -159,7 +161,12 @@ export type TaskWork =
   /** Bounds are `{_id: ...}`. */
   | { readonly kind: 'range'; readonly min: Binary | null; readonly max: Binary | null }
   /** The documents of these ids, as keys in bytes. */
-  | { readonly kind: 'ids'; readonly ids: readonly Binary[] };
+  | {
+      readonly kind: 'ids';
+      readonly ids: readonly Binary[];
+      /** True if they have changed since the last pass: then they do not differ since that pass, but in another way. */
+      readonly isChanged: boolean;
+    };
 
 /** A task of a pass. */
 export interface Task {

@@ -66,6 +66,10 @@ function sidesIn<T>(value: CheckedValue, read: (value: CheckedValue) => T): OfSi
   return { source: read(value.field('source')), destination: read(value.field('destination')) };
 }
 
+function timesIn(value: CheckedValue): OfSides<Timestamp> {
+  return sidesIn(value, (time) => time.timestamp());
+}
+
 function countsIn(value: CheckedValue): OfSides<number> {
   return sidesIn(value, (count) => count.count());
 }
@@ -127,7 +131,8 @@ function passIn(value: CheckedValue | null): PassRecord | null {
     kind: pass.field('kind').oneOf(['first', 'recheck', 'last']),
     isAgain: pass.field('isAgain').boolean(),
     plannedTasks: pass.field('plannedTasks').count(),
-    readAfter: sidesIn<Timestamp>(pass.field('readAfter'), (time) => time.timestamp()),
+    readAfter: timesIn(pass.field('readAfter')),
+    comparedUpTo: ifThere(pass.orNull('comparedUpTo'), timesIn),
     startedAt: pass.field('startedAt').date(),
     noted: pass.orNull('noted')?.count() ?? null,
   }));
@@ -193,6 +198,7 @@ function workIn(value: CheckedValue): TaskWork {
           .field('ids')
           .list()
           .map((id) => id.binary()),
+        isChanged: value.field('isChanged').boolean(),
       };
   }
 }

@@ -4,10 +4,9 @@ import {
   mismatchOf,
   type DocumentDifference,
   type MetadataDifference,
-  type Mismatch,
 } from '../compare/mismatch.ts';
 import type { Amount } from '../compare/sides.ts';
-import type { MismatchStore } from '../store/mismatch-store.ts';
+import type { FoundMismatch, MismatchStore } from '../store/mismatch-store.ts';
 import { bundles, type RecheckStore } from '../store/recheck-store.ts';
 import {
   taskNote,
@@ -32,7 +31,7 @@ const maxWaitingDifferences = 10_000;
 
 interface Result {
   readonly end: TaskEnd;
-  readonly mismatches: readonly Mismatch[];
+  readonly mismatches: readonly FoundMismatch[];
   readonly rechecks: readonly Recheck[];
 }
 
@@ -111,7 +110,11 @@ export class Results {
     });
     const mismatches = (
       differences: readonly (DocumentDifference | MetadataDifference)[],
-    ): Mismatch[] => differences.map((difference) => mismatchOf(namespace, difference));
+    ): FoundMismatch[] =>
+      differences.map((difference) => ({
+        mismatch: mismatchOf(namespace, difference),
+        isChanged: task.work.kind === 'ids' && task.work.isChanged,
+      }));
     switch (outcome.kind) {
       case 'split':
         return { end: end({ parts: outcome.parts.length }), mismatches: [], rechecks: [] };

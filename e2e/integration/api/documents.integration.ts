@@ -4,7 +4,7 @@ import { requireDocumented } from '../../ground/api-document.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import type { Answer, SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import type { VerificationProgress } from '../../../sync-api/json.ts';
+import type { MismatchSummary, VerificationProgress } from '../../../sync-api/json.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
 
 type Method = 'GET' | 'POST';
@@ -120,6 +120,17 @@ describe('the OpenAPI documents, compared with the servers', function () {
     assert.equal((page['mismatches'] as readonly unknown[]).length, 1);
     await taken('verifier', 'GET', '/api/v1/namespaces?limit=1');
     assert.equal((await call('verifier', 'GET', '/api/v1/namespaces?limit=0')).status, 400);
+    const { docMismatches } = await taken('verifier', 'GET', '/api/v1/summary');
+    assert.equal((docMismatches as MismatchSummary['docMismatches']).total, 1);
+    for (const path of ['/api/v1/docMismatches', '/api/v1/nsMismatches']) {
+      // Their lines are held against the document by a test of their own.
+      const response = await fetch(`${urls.verifier}${path}`);
+      assert.equal(response.headers.get('content-type'), 'application/x-ndjson');
+      const lines = (await response.text()).split('\n').slice(0, -1);
+      assert.equal(lines.length, path.includes('doc') ? 1 : 0);
+      answered.add(`verifier GET ${path}`);
+      assert.equal((await call('verifier', 'GET', `${path}?limit=1`)).status, 400);
+    }
     await pair.source.client.db('shop').collection('items').deleteOne({ n: 3 });
     await taken('syncer', 'POST', '/api/v1/reverse', {});
     await untilSyncer('it is reversed', ({ canCommit }) => canCommit);

@@ -48,6 +48,8 @@ describe('verifier API', function () {
         writesOff: false,
         generation: 0,
         generationKind: null,
+        srcLastRecheckedTS: null,
+        dstLastRecheckedTS: null,
         mismatchCount: 0,
         mismatchKinds: [],
         mismatchNamespaces: [],

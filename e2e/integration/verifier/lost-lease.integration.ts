@@ -163,6 +163,7 @@ describe('verifier, a lease of the coordinator that is lost', () => {
         isAgain: false,
         plannedTasks: 2,
         readAfter,
+        comparedUpTo: null,
         startedAt: new Date(),
         noted: null,
       },

@@ -242,7 +242,9 @@ describe('verifier, the stores of the metadata', () => {
             isAgain: false,
             noted: null,
           },
-          ...{ readAfter: { source: time, destination: time }, startedAt: new Date() },
+          readAfter: { source: time, destination: time },
+          comparedUpTo: null,
+          startedAt: new Date(),
         };
         return await readCoverage({ ...store(), stores: { tasks } }, plan.run, generation);
       };

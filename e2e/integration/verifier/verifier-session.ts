@@ -22,6 +22,8 @@ export interface VerifierSession extends AsyncDisposable {
   post(command: string, body?: unknown): Promise<Answer>;
   get(path: string): Promise<Answer>;
   text(path: string): Promise<string>;
+  /** Asks for something whose answer is read by the caller. */
+  open(path: string): Promise<Response>;
   progress(): Promise<Progress>;
   /** Waits for the end of a verification. Where it says `equal` of all databases, each document has to be accounted for. */
   untilComplete(): Promise<Progress>;
@@ -92,6 +94,9 @@ export async function openSession(
     },
     async get(path) {
       return await call('GET', path);
+    },
+    async open(path) {
+      return await fetch(`${url}${path}`);
     },
     async text(path) {
       return await (await fetch(`${url}${path}`)).text();
