@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { Timestamp, type Document } from 'mongodb';
+import type { CheckAnswer, CheckFinding } from '../../../sync-api/json.ts';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { forward, useClusterPair, type Side } from './cluster-pair.ts';
+
+async function checked(syncer: SyncerProcess, body: object): Promise<CheckAnswer> {
+  const answer = await syncer.post('check', { ...forward, ...body });
+  assert.equal(answer.status, 200, JSON.stringify(answer.body));
+  return answer.body as unknown as CheckAnswer;
+}
+
+/** `blocker MissingPrivileges source`. */
+function told({ severity, name, side }: CheckFinding): string {
+  return [severity, name, side ?? ''].join(' ').trim();
+}
+
+/** Everything in the oplog that is not a no-op of the server's own. */
+async function writesOn({ client }: Pick<Side, 'client'>, since: Timestamp): Promise<Document[]> {
+  return await client
+    .db('local')
+    .collection('oplog.rs')
+    .find({ ts: { $gt: since }, op: { $ne: 'n' } })
+    .toArray();
+}
+
+async function latestTime({ client }: Pick<Side, 'client'>): Promise<Timestamp> {
+  const hello = await client.db('admin').command({ hello: 1 });
+  return (hello['lastWrite'] as { opTime: { ts: Timestamp } }).opTime.ts;
+}
+
+describe('POST /check', () => {
+  const pair = useClusterPair({ roles: { source: 'source', destination: 'destination' } });
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  it('finds nothing on a clean pair, and writes nothing', async () => {
+    const shop = pair.source.client.db('shop');
+    await shop.collection('items').insertMany([{ n: 1 }, { n: 2 }]);
+    const key = { n: 1 };
+    await shop.collection('items').createIndexes([{ key, unique: true, expireAfterSeconds: 60 }]);
+    await shop.createCollection('few', { viewOn: 'items', pipeline: [] });
+    await shop.createCollection('log', { capped: true, size: 4096 });
+    await using syncer = await pair.syncer();
+    const sides = [pair.source, pair.destination];
+    const before = await Promise.all(sides.map(latestTime));
+    const includeNamespaces = [{ database: 'shop' }];
+    for (const body of [{}, { includeNamespaces }])
+      assert.deepEqual(await checked(syncer, body), {
+        success: true,
+        canStart: true,
+        findings: [],
+      });
+    for (const [index, side] of sides.entries())
+      assert.deepEqual(await writesOn(side, before[index] ?? new Timestamp(0n)), []);
+    assert.equal((await syncer.progress()).state, 'IDLE');
+  });
+
+  it('is refused by name once there is a sync, and for a body that no start accepts', async () => {
+    await using syncer = await pair.syncer();
+    const refused = async (body: object, status: number, name: string): Promise<void> => {
+      const answer = await syncer.post('check', { ...forward, ...body });
+      assert.deepEqual([answer.status, answer.body['error']], [status, name]);
+    };
+    await refused({ nothing: 1 }, 400, 'InvalidBody');
+    await refused({ reversible: true }, 400, 'ReversibleNeedsWriteBlocking');
+    await syncer.start(forward);
+    await refused({}, 409, 'InvalidStateTransition');
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await using other = await pair.syncer({ options: { continues: 'none' } });
+    assert.equal((await other.post('check', forward)).body['error'], 'InvalidStateTransition');
+  });
+
+  it('tells a pattern that cannot be evaluated once, and checks what does not depend on it', async () => {
+    await using syncer = await pair.syncer({ cluster1: await asWriter() });
+    const includeNamespaces = [{ database: 'a', collectionsRegex: { pattern: '(' } }];
+    const { canStart, findings } = await checked(syncer, { includeNamespaces });
+    assert.equal(canStart, false);
+    const names = findings.map(told);
+    assert.ok(names.includes('blocker MissingPrivileges destination'), names.join());
+    assert.equal(names.filter((name) => name.includes('InvalidNamespaceFilter')).length, 1);
+    assert.ok(!JSON.stringify(findings.slice(2)).includes('regular exp'), JSON.stringify(findings));
+  });
+
+  it('gives the command that grants what is missing', async () => {
+    const admin = pair.destination.client.db('admin');
+    await using syncer = await pair.syncer({ cluster1: await asWriter() });
+    const [found, ...others] = (await checked(syncer, {})).findings.filter(
+      ({ name }) => name === 'MissingPrivileges',
+    );
+    assert.deepEqual(others, []);
+    const [, db, user, roles] =
+      /getSiblingDB\("(\w+)"\)\.grantRolesToUser\("(\w+)", (\[.*\])\)$/.exec(found?.action ?? '') ??
+      [];
+    assert.deepEqual([db, user], ['admin', 'writer'], found?.action);
+    await admin.command({ grantRolesToUser: user, roles: JSON.parse(roles ?? '') as Document[] });
+    assert.deepEqual((await checked(syncer, {})).findings, []);
+  });
+
+  /** A user of the destination who lacks something. */
+  async function asWriter(): Promise<string> {
+    const admin = pair.destination.client.db('admin');
+    const roles = ['readWriteAnyDatabase', 'clusterMonitor'];
+    await admin.command({ dropUser: 'writer' }).catch(() => undefined);
+    await admin.command({ createUser: 'writer', pwd: 'secret', roles });
+    return pair.destination.set.uri('syncer').replace(/\/\/.*@/, '//writer:secret@');
+  }
+});
