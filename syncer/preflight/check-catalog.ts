@@ -8,12 +8,18 @@ import { SyncError } from '../../service/errors.ts';
 import { firstOf, namesOf, textsOf, type CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
 
-/** Entries of the filter that match nothing. */
-export async function checkFilterEntries({ source }: CheckSubject): Promise<Finding[]> {
+/** Entries of the filter that match nothing on either side: one may be there for what the destination has. */
+export async function checkFilterEntries({
+  source,
+  destination,
+}: CheckSubject): Promise<Finding[]> {
   const { entries } = await source.listing();
-  return entries
-    .filter(({ namespaces }) => namespaces === 0)
-    .map((entry) => note('FilterMatchesNothing', selectionText(entry), { side: 'source' }));
+  const there = (await destination.listing()).entries;
+  return entries.flatMap((entry, index) =>
+    entry.namespaces > 0 || (there[index]?.namespaces ?? 0) > 0
+      ? []
+      : [note('FilterMatchesNothing', selectionText(entry))],
+  );
 }
 
 /** Views whose collection does not come over. */

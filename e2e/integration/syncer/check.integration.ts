@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Timestamp, type Document } from 'mongodb';
+import { forEachConcurrently } from '../../../service/concurrency.ts';
 import type { CheckAnswer, CheckFinding } from '../../../sync-api/json.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { forward, useClusterPair, type Side } from './cluster-pair.ts';
@@ -55,6 +56,19 @@ describe('POST /check', () => {
     for (const [index, side] of sides.entries())
       assert.deepEqual(await writesOn(side, before[index] ?? new Timestamp(0n)), []);
     assert.equal((await syncer.progress()).state, 'IDLE');
+  });
+
+  it('takes some seconds for 1,000 collections', async () => {
+    const many = pair.source.client.db('many');
+    const names = Array.from({ length: 1_000 }, (_, index) => `rows${index}`);
+    await forEachConcurrently(names, 8, async (name) => {
+      await many.collection(name).createIndexes([{ key: { n: 1 } }]);
+    });
+    await using syncer = await pair.syncer();
+    const startedMs = performance.now();
+    assert.deepEqual((await checked(syncer, {})).findings, []);
+    const seconds = (performance.now() - startedMs) / 1000;
+    console.log(`    1,000 collections were checked in ${seconds.toFixed(1)} s`);
   });
 
   it('is refused by name once there is a sync, and for a body that no start accepts', async () => {
