@@ -3,6 +3,7 @@ import { format } from 'prettier';
 import { Registry } from 'prom-client';
 import { correctionCounter, registerResourceMetrics } from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
+import { checkOptionTable } from '../cli/check/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';
 import {
   commandOptionTable,
@@ -53,6 +54,7 @@ const programs: Readonly<Record<string, OptionTable>> = {
 /** The commands for people, whose flags are spelt otherwise. */
 const personal: Readonly<Record<string, OptionTable>> = {
   run: runOptionTable,
+  check: checkOptionTable,
   'status, pause, resume': statusOptionTable,
   'commit, reverse': commandOptionTable,
   reset: resetOptionTable,
