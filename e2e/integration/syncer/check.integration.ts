@@ -4,6 +4,7 @@ import { forEachConcurrently } from '../../../service/concurrency.ts';
 import type { CheckAnswer, CheckFinding } from '../../../sync-api/json.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { withUser } from './source-user.ts';
 
 async function checked(syncer: SyncerProcess, body: object): Promise<CheckAnswer> {
   const answer = await syncer.post('check', { ...forward, ...body });
@@ -110,6 +111,40 @@ describe('POST /check', () => {
     assert.deepEqual([db, user], ['admin', 'writer'], found?.action);
     await admin.command({ grantRolesToUser: user, roles: JSON.parse(roles ?? '') as Document[] });
     assert.deepEqual((await checked(syncer, {})).findings, []);
+  });
+
+  it('says what it may not look at, hides nothing else, and gives the command that allows it', async () => {
+    const admin = pair.source.client.db('admin');
+    await using user = await withUser(pair.source, []);
+    await using syncer = await pair.syncer({ cluster0: user.uri });
+    const body = { excludeNamespaces: [{ database: 'misspelt' }] };
+    const { canStart, findings } = await checked(syncer, body);
+    assert.equal(canStart, true);
+    const others = findings.filter(({ name }) => name !== 'NotChecked');
+    assert.deepEqual(others.map(told), ['warning FilterMatchesNothing']);
+    const unchecked = findings.filter(({ name }) => name === 'NotChecked');
+    assert.deepEqual(
+      unchecked.map(({ message }) => message),
+      [
+        'writes by applyOps could not be checked: not authorized on local to execute command find',
+        'the members of the source could not be checked: not authorized on admin to execute command replSetGetStatus',
+        'open transactions could not be checked: not authorized on admin to execute command aggregate',
+        'users and roles could not be checked: not authorized on admin to execute command find',
+      ],
+    );
+    for (const { action } of unchecked) {
+      const [, roles] = /grantRolesToUser\("bare", (\[.*\])\)$/.exec(action) ?? [];
+      await admin.command({
+        grantRolesToUser: 'bare',
+        roles: JSON.parse(roles ?? '') as Document[],
+      });
+    }
+    assert.deepEqual((await checked(syncer, body)).findings.map(told), [
+      'warning FilterMatchesNothing',
+      // The user itself, and its role.
+      'advice UsersNotCopied source',
+      'advice RolesNotCopied source',
+    ]);
   });
 
   /** A user of the destination who lacks something. */
