@@ -79,6 +79,11 @@ export const findingTable = {
     action:
       'Include the collection that the view is on, or exclude the view: on the destination it would be empty.',
   },
+  ZoneWithoutShard: {
+    ...warning,
+    action:
+      'Add a shard of the destination to the zone (sh.addShardToZone) before the start: otherwise the collections have no such zone there.',
+  },
   LongTransaction: {
     ...advice,
     action:

@@ -21,6 +21,7 @@ import {
 } from './check-servers.ts';
 import { adviseOnSharding } from './check-sharding.ts';
 import type { CheckedSide, CheckSubject } from './check-subject.ts';
+import { checkZones } from './check-zones.ts';
 import { answerOf, note, type Blocker, type Finding } from './finding.ts';
 import { findBlockers } from './preflight.ts';
 
@@ -43,6 +44,7 @@ const advices: readonly Advice[] = [
   { what: 'oplog and disks', side: 'source', run: checkCapacity },
   { what: 'the indexes', side: 'source', run: checkIndexes },
   { what: 'the collections to shard', side: 'source', run: adviseOnSharding },
+  { what: 'the zones', side: 'source', run: checkZones },
   { what: 'the names of databases', side: 'destination', run: checkDatabaseNames },
   { what: 'writes by applyOps', side: 'source', run: checkApplyOps },
   { what: 'data that is not synced', side: 'destination', run: checkOtherData },
