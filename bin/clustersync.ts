@@ -7,7 +7,15 @@ import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';
-import { commandHelp, progressHelp, reportHelp, runHelp, statusHelp } from '../cli/help.ts';
+import { checkOptionTable } from '../cli/check/options.ts';
+import {
+  checkHelp,
+  commandHelp,
+  progressHelp,
+  reportHelp,
+  runHelp,
+  statusHelp,
+} from '../cli/help.ts';
 import {
   commandOptionTable,
   progressOptionTable,
@@ -38,6 +46,15 @@ const clustersync = withWriters(new Command('clustersync'))
       options: runOptionTable,
       help: runHelp,
       load: async () => (await import('../cli/run/main.ts')).runMigration,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'check',
+      description: 'shows everything that prevents a migration or may disturb it; changes nothing',
+      options: checkOptionTable,
+      help: checkHelp,
+      load: async () => (await import('../cli/check/main.ts')).checkMigration,
     }),
   )
   .addCommand(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { commandHelp, reportHelp, runHelp, statusHelp } from './help.ts';
+import { checkExitCode } from './check/exit-code.ts';
+import { checkHelp, commandHelp, reportHelp, runHelp, statusHelp } from './help.ts';
 import { runExitCode } from './run/options.ts';
 
 const page = readFileSync(new URL('../docs/command-line.md', import.meta.url), 'utf8');
@@ -22,6 +23,12 @@ describe('the exit codes', () => {
     const codes: number[] = Object.values(runExitCode);
     assert.deepEqual(codesIn(runHelp), codes);
     assert.deepEqual(codesBelow('clustersync run'), codes);
+  });
+
+  it('of clustersync check are the same in the help, in docs/command-line.md, and in truth', () => {
+    const codes: number[] = Object.values(checkExitCode);
+    assert.deepEqual(codesIn(checkHelp), codes);
+    assert.deepEqual(codesBelow('clustersync check'), codes);
   });
 
   it('of the commands to syncers and verifiers are the same in the help and in docs/command-line.md', () => {

@@ -35,6 +35,25 @@ Exit codes:
   130  interrupted by Ctrl-C or SIGTERM, and paused
 ${readerGone}`;
 
+/** What the help of `clustersync check` says below the options. */
+export const checkHelp = `\
+It takes the options of \`clustersync run\`, so that the same command line, environment and file do for both. Those about what
+comes after the start have no effect. It reads only.
+
+Examples:
+  Show everything that prevents a migration or may disturb it, each with what to do:
+    $ clustersync check --source-file old.txt --destination-file new.txt
+
+  In continuous integration:
+    $ clustersync check --config migration.yaml --output sarif > check.sarif
+
+Exit codes:
+  0    the migration can start
+  1    it cannot start: there is a blocker
+  2    nothing was checked: standard error says why and what to do
+  130  interrupted by Ctrl-C or SIGTERM
+${readerGone}`;
+
 const exitCodes = `\
 Exit codes:
   0    done

@@ -3,6 +3,7 @@ import { format } from 'prettier';
 import { Registry } from 'prom-client';
 import { correctionCounter, registerResourceMetrics } from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
+import { checkOptionTable } from '../cli/check/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';
 import {
   commandOptionTable,
@@ -24,6 +25,7 @@ import {
 } from '../service/options.ts';
 import { registerStateMetrics } from '../syncer/monitor/metrics.ts';
 import { SyncMonitor } from '../syncer/monitor/monitor.ts';
+import { findingTable, type FindingRow } from '../syncer/preflight/finding-table.ts';
 import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { VerifierMonitor } from '../verifier/monitor.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
@@ -55,6 +57,7 @@ const programs: Readonly<Record<string, OptionTable>> = {
 /** The commands for people, whose flags are spelt otherwise. */
 const personal: Readonly<Record<string, OptionTable>> = {
   run: runOptionTable,
+  check: checkOptionTable,
   'status, pause, resume': statusOptionTable,
   'commit, reverse': commandOptionTable,
   reset: resetOptionTable,
@@ -66,6 +69,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
 export async function generatedPages(): Promise<Map<string, string>> {
   return new Map([
     ['docs/reference/errors.md', await format(errorPage(), style)],
+    ['docs/reference/findings.md', await format(findingPage(), style)],
     ['docs/reference/metrics.md', await format(metricsPage(), style)],
     ['docs/reference/options.md', await format(optionPage(), style)],
     ['docs/reference/server-errors.md', await format(serverErrorPage(), style)],
@@ -146,6 +150,26 @@ function errorPage(): string {
     'Retry: the same request can succeed later without anyone changing anything.',
     '',
     table(['Name', 'HTTP status', 'Retry', 'Condition reason', 'What to do'], rows),
+  ].join('\n');
+}
+
+function findingPage(): string {
+  const rows = Object.entries<FindingRow>(findingTable).map(([name, row]) => [
+    `\`${name}\``,
+    row.severity,
+    row.action,
+  ]);
+  return [
+    note,
+    '',
+    '# Findings of the check',
+    '',
+    '`clustersync check` and `POST /api/v1/check` report everything about a migration that is known before its start, each with what to do.',
+    'A **blocker** prevents the start: its name is that of the [error](errors.md) that the start would end with. A **warning** is about a sync that',
+    'can start, and will probably stop later, or harm something. An **advice** is about what to know or to do besides, or about what could not be',
+    'checked. The names do not change from version to version.',
+    '',
+    table(['Name', 'Severity', 'What to do'], rows),
   ].join('\n');
 }
 

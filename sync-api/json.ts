@@ -24,6 +24,12 @@ export type Failure = Immutable<syncer.Failure>;
 /** Answer of GET /progress without a progress, of both programs. */
 export type ProgressFailure = Immutable<syncer.ProgressFailure>;
 
+/** Answer to POST /check of a syncer. */
+export type CheckAnswer = Immutable<syncer.CheckAnswer>;
+
+/** What POST /check of a syncer has found. */
+export type CheckFinding = Immutable<syncer.CheckFinding>;
+
 /** Answer of GET /progress of a syncer. */
 export type SyncerProgressAnswer = Immutable<syncer.ProgressAnswer>;
 

@@ -53,6 +53,17 @@ export class ApiClient {
     return this.read(await this.ask(path, signal), read);
   }
 
+  /** What is answered to a question with a body. @param read - as that of `get`. */
+  async post<T>(
+    path: string,
+    body: object,
+    read: (body: unknown) => T | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
+    const request = { method: 'POST', path: `/api/v1/${path}`, body } as const;
+    return this.read(await this.#call(request, commandDeadlineMs, signal), read);
+  }
+
   /** The answer to a request, whatever it says. */
   async ask(path: string, signal: AbortSignal): Promise<ApiAnswer> {
     return await this.#call({ method: 'GET', path: `/api/v1/${path}` }, readDeadlineMs, signal);

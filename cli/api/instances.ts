@@ -4,6 +4,7 @@ import { SyncerApi, type SyncerCommand } from './syncer-api.ts';
 import type { ApiAddress } from './api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
+import type { ReportedCheck } from '../../sync-api/check-answer.ts';
 import type { ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   combineCollections,
@@ -67,6 +68,13 @@ export class Instances {
 
   async preflight(body: StartBody, signal: AbortSignal): Promise<void> {
     for (const api of this.#apis.slice(0, 1)) await api.preflight(body, signal);
+  }
+
+  /** What the first instance finds: each would find the same. */
+  async check(body: StartBody, signal: AbortSignal): Promise<ReportedCheck> {
+    const [first] = this.#apis;
+    if (!first) throw new SyncError('InvalidOption', 'no instance was named');
+    return await first.check(body, signal);
   }
 
   /** Starts the instances that have not been started yet. The first one records the sync. */

@@ -1,5 +1,6 @@
 import { objectOf } from '../../service/json-fields.ts';
 import { isNotServed } from '../../sync-api/answer-error.ts';
+import { readCheck, type ReportedCheck } from '../../sync-api/check-answer.ts';
 import { readSyncerCommand } from '../../sync-api/command-answer.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import type { ResetBody, StartBody } from '../../sync-api/json.ts';
@@ -43,6 +44,11 @@ export class SyncerApi {
   /** Whether a start with this body would be accepted, or is the one that the sync was started with. */
   async preflight(body: StartBody, signal: AbortSignal): Promise<void> {
     await this.#client.command({ name: 'preflight', body, read: readSyncerCommand }, signal);
+  }
+
+  /** Everything that would prevent or disturb a start with this body. */
+  async check(body: StartBody, signal: AbortSignal): Promise<ReportedCheck> {
+    return await this.#client.post('check', body, readCheck, signal);
   }
 
   async start(body: StartBody, signal: AbortSignal): Promise<void> {

@@ -3,7 +3,8 @@ import { fieldLines, formatted, type OutputFormat } from '../render/formats.ts';
 import { bytesText, countOf } from '../../service/quantities.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import type { Plan } from './plan.ts';
-import type { StartBody } from '../../sync-api/json.ts';
+import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
+import { findingsText } from '../check/findings-text.ts';
 import { harmless } from '../../service/harmless.ts';
 
 /** How many collections the text lists. */
@@ -20,11 +21,13 @@ export interface DryRun {
   readonly syncers: number;
   /** What prevents the start. */
   readonly refusal: SyncError | undefined;
+  /** Everything that the check has found, what prevents the start included. */
+  readonly findings: readonly CheckFinding[];
 }
 
 /** A dry run in the requested format. */
 export function dryRunText(run: DryRun, format: OutputFormat): string {
-  const { plan, body, state, source, destination, syncers, refusal } = run;
+  const { plan, body, state, source, destination, syncers, refusal, findings } = run;
   const value = {
     canStart: refusal === undefined,
     ...(refusal
@@ -35,12 +38,15 @@ export function dryRunText(run: DryRun, format: OutputFormat): string {
     destination,
     syncers,
     start: body,
+    findings,
     ...plan,
   };
   return formatted(value, format, () => textOf(run));
 }
 
-function textOf({ plan, body, state, source, destination, syncers, refusal }: DryRun): string {
+function textOf(run: DryRun): string {
+  const { plan, body, state, source, destination, syncers, refusal } = run;
+  const others = findingsText(run.findings.filter((found) => !isAbout(found, refusal)));
   const { collections, views, bytes, documents, indexes } = plan;
   const named = collections
     .slice(0, maxNamed)
@@ -58,6 +64,7 @@ function textOf({ plan, body, state, source, destination, syncers, refusal }: Dr
       : state === 'IDLE'
         ? 'This migration can start; nothing was changed.\n\n'
         : `This migration is in progress: ${state}. Run the same command without --dry-run to continue it.\n\n`,
+    ...(others === '' ? [] : [others, '\n']),
     fieldLines({
       source,
       destination,
@@ -72,4 +79,9 @@ function textOf({ plan, body, state, source, destination, syncers, refusal }: Dr
     ...(plan.filter.length > 0 ? ['\n'] : []),
     ...plan.filter.map((entry) => `${harmless(selectionText(entry))}\n`),
   ].join('');
+}
+
+/** Whether a finding is the refusal, which the text begins with. */
+function isAbout({ name, message }: CheckFinding, refusal: SyncError | undefined): boolean {
+  return name === refusal?.name && message === refusal.message;
 }

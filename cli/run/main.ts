@@ -14,7 +14,7 @@ import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
 import { startBodyOf } from './start-body.ts';
-import type { StartBody } from '../../sync-api/json.ts';
+import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { summaryOf, summaryText } from './summary.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
@@ -107,6 +107,7 @@ async function tryOut(run: Run): Promise<number> {
     if (!(error instanceof SyncError)) throw error;
     refusal = error;
   }
+  const findings = found.state === 'IDLE' ? await findingsOf(run, refusal) : [];
   const { source, destination } = topologies;
   const tried = {
     plan,
@@ -116,9 +117,23 @@ async function tryOut(run: Run): Promise<number> {
     destination: deploymentText(destination),
     syncers: source.kind === 'sharded' ? source.shards.length : 1,
     refusal,
+    findings,
   };
   await writeOut(dryRunText(tried, options.output));
   return refusal ? runExitCode.failed : runExitCode.done;
+}
+
+/** What the check finds; nothing if the options are refused as they are, which has been said. */
+async function findingsOf(
+  { instances, body, signal }: Run,
+  refusal: SyncError | undefined,
+): Promise<readonly CheckFinding[]> {
+  try {
+    return (await instances.check(body, signal)).findings;
+  } catch (error) {
+    if (refusal === undefined || !(error instanceof SyncError)) throw error;
+    return [];
+  }
 }
 
 async function carryOut(run: Run): Promise<number> {

@@ -54,7 +54,8 @@ export async function planOf(
         await selection.add(namespace);
         if (!(await filter.selects(namespace))) return;
         if (kind === 'view') views.push(namespaceText(namespace));
-        else collections.push(await sizeOf(source, namespace, signal));
+        // Nothing else can be moved, which the check says.
+        if (kind === 'collection') collections.push(await sizeOf(source, namespace, signal));
       });
     }
   });

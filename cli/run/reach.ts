@@ -1,5 +1,5 @@
 import { askTopology, type Topology } from '../../mongo/topology.ts';
-import { SyncError } from '../../service/errors.ts';
+import { SyncError, toSyncError } from '../../service/errors.ts';
 
 /** A reachable deployment is found much faster; a user waits no longer than this. */
 const deadlineMs = 8_000;
@@ -36,6 +36,24 @@ export async function reachBoth(
   await Promise.allSettled(found);
   signal.throwIfAborted();
   failed.signal.throwIfAborted();
+  const [source, destination] = await Promise.all(found);
+  if (!source || !destination) throw new Error('one side was not asked');
+  return { source, destination };
+}
+
+/** The topologies of both deployments, or the error for each that cannot be reached: as {@link reachBoth} throws the first. */
+export async function reachEach(
+  uris: Sides<string>,
+  signal: AbortSignal,
+): Promise<Sides<Topology | SyncError>> {
+  const found = (['source', 'destination'] as const).map(async (side) => {
+    try {
+      return await reach(side, uris[side], signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      return toSyncError(error);
+    }
+  });
   const [source, destination] = await Promise.all(found);
   if (!source || !destination) throw new Error('one side was not asked');
   return { source, destination };

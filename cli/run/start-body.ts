@@ -6,7 +6,7 @@ import type { StartBody } from '../../sync-api/json.ts';
 import type { RunOptions } from './options.ts';
 
 /** The start body for the options: the syncer validates its content. @throws SyncError InvalidOption, naming the option. */
-export function startBodyOf(options: RunOptions): StartBody {
+export function startBodyOf(options: Omit<RunOptions, 'output'>): StartBody {
   const { includeNamespaces, excludeNamespaces, shardingFile } = options;
   return {
     source: 'cluster0',

@@ -230,7 +230,7 @@ function reportOf(text: string): Report {
 export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'decides by a code, a class or a number': [
     ...['isNotFound', 'isConflict', 'isAlreadyExists', 'isGone', 'isInvalid', 'isNotServed'],
-    ...['tellsNoCommit', 'barText', 'checkTopologies', 'isReaderGone'],
+    ...['tellsNoCommit', 'barText', 'topologyErrors', 'isReaderGone'],
   ],
   'is made of options that the user of the command line gives': ['startBodyOf'],
   'takes what others above have read, cut or checked': [

@@ -287,6 +287,45 @@ export interface SyncProgress {
    */
   warnings: string[];
 }
+export interface CheckAnswer {
+  success: true;
+  /**
+   * no finding is a blocker
+   */
+  canStart: boolean;
+  /**
+   * blockers first, then warnings, then advice
+   */
+  findings: CheckFinding[];
+}
+export interface CheckFinding {
+  /**
+   * `blocker`: a start is rejected; `warning`: the sync would probably stop later, or harm something; `advice`: what to know or to do besides, and what could not be checked
+   */
+  severity: 'blocker' | 'warning' | 'advice';
+  /**
+   * of a blocker, the name of the error that start fails with; names of warnings and advice do not change from version to version
+   */
+  name: string;
+  /**
+   * the deployment that it is about, if it is one
+   */
+  side?: 'source' | 'destination';
+  /**
+   * the namespaces that it is about, if it is about some: `<database>.<collection>`, 100 at most
+   *
+   * @maxItems 100
+   */
+  namespaces?: string[];
+  /**
+   * what was found, in words
+   */
+  message: string;
+  /**
+   * what to do
+   */
+  action: string;
+}
 export interface TopologyAnswer {
   topology: {
     kind: 'replicaSet' | 'sharded';

@@ -6,6 +6,7 @@ import {
   optionsDigestHeader,
 } from '../../sync-api/headers.ts';
 import type {
+  CheckAnswer,
   CollectionPage,
   Success,
   SyncerProgressAnswer,
@@ -25,6 +26,7 @@ export function syncerRoutes(
     | (typeof commands)[number]
     | 'commit'
     | 'preflight'
+    | 'check'
     | 'monitor'
     | 'progress'
     | 'optionsDigest'
@@ -59,6 +61,13 @@ export function syncerRoutes(
         await syncer.preflight(body);
         return { success: true };
       },
+    },
+    {
+      method: 'POST',
+      path: '/api/v1/check',
+      errorBody: genericErrorBody,
+      handle: async (body, _query, { gone }): Promise<CheckAnswer> =>
+        await syncer.check(body, gone),
     },
     {
       method: 'GET',

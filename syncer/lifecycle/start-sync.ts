@@ -2,13 +2,16 @@ import { retrying } from '../../mongo/retrying.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
+import type { CheckAnswer } from '../../sync-api/json.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { parseStartBody, type StartOptions } from '../options/command-bodies.ts';
-import { checkClusters } from '../preflight/preflight.ts';
+import { CheckSubject } from '../preflight/check-subject.ts';
+import { checkEverything } from '../preflight/full-check.ts';
+import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { requireMember, requireSameOptions, resetError, stateOf } from '../store/instances.ts';
-import { newRecord, type SyncRecord } from '../store/records.ts';
+import { newRecord, type SyncRecord, type SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
 /**
@@ -23,7 +26,7 @@ export async function createSync(
   logger: Logger,
 ): Promise<SyncRecord> {
   const { topologies, instanceId, signal } = pair;
-  await checkNewSync(pair, options, logger);
+  await requireStart(new CheckSubject(pair, options), logger);
   const estimatedTotalBytes = await estimateTotalBytes({
     source: pair.deployment(options.source),
     filter: pair.filterOf(options),
@@ -80,12 +83,34 @@ export async function checkStart(
 ): Promise<void> {
   const stored = await pair.recordOn(options.destination).readSync();
   if (known) requireSameOptions(options, known);
-  else if (!stored) await checkNewSync(pair, options, logger);
+  else if (!stored) await requireStart(new CheckSubject(pair, options), logger);
   else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
   else {
     requireMember(stored, pair.instanceId);
     requireSameOptions(options, stored);
   }
+}
+
+/**
+ * Everything about a start that a person should know before it. Writes nothing.
+ * @param known - the sync that this instance has been given; undefined if there is none.
+ * @throws SyncError InvalidStateTransition if there is a sync between these clusters already: it is too late then.
+ */
+export async function checkBeforeStart(
+  pair: ClusterPair,
+  options: StartOptions,
+  known: SyncView | undefined,
+  logger: Logger,
+): Promise<CheckAnswer> {
+  const stored = await pair.recordOn(options.destination).readSync();
+  const own = stored && pair.isBetween(stored, options.destination) ? stored : undefined;
+  const { state } = known ?? own ?? {};
+  if (state !== undefined)
+    throw new SyncError(
+      'InvalidStateTransition',
+      `check is allowed in IDLE, before the start; the state is ${state}`,
+    );
+  return await checkEverything(new CheckSubject(pair, options), logger);
 }
 
 /**
@@ -106,26 +131,4 @@ export async function findSyncToJoin(
   if (resetUnderWay) throw resetUnderWay;
   requireSameOptions(options, stored, 'OtherStartOptions');
   return stored;
-}
-
-/** Checks both clusters. @throws SyncError for anything that forbids a start. */
-async function checkNewSync(
-  pair: ClusterPair,
-  options: StartOptions,
-  logger: Logger,
-): Promise<void> {
-  await checkClusters(pair, options, logger);
-  // A reversal will bring the state of the sync there.
-  if (!options.reversible || (await pair.recordOn(options.source).readSync()) === undefined) return;
-  throw new SyncError(
-    'OtherSyncUnfinished',
-    `${options.source} holds the state of another sync, in clustersync_internal`,
-  );
-}
-
-function otherSync({ destination }: StartOptions): SyncError {
-  return new SyncError(
-    'OtherSyncUnfinished',
-    `${destination} holds the state of another sync, between other deployments, in clustersync_internal`,
-  );
 }

@@ -6,7 +6,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { optionsDigest } from '../../service/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
+import type { CheckAnswer, SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';
 import { registerStateMetrics } from '../monitor/metrics.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
@@ -28,6 +28,7 @@ import { CommandQueue } from './command-queue.ts';
 import { progressOf } from './progress.ts';
 import {
   blockDestination,
+  checkBeforeStart,
   checkStart,
   createSync,
   findSyncToJoin,
@@ -173,6 +174,22 @@ export class Syncer {
       await naming(async () => {
         await checkStart(this.#needPair(), options, known, this.#logger);
       });
+    });
+  }
+
+  /**
+   * POST /check: everything about a start with this body that a person should know before it. Writes nothing.
+   * @param caller - aborted when nobody waits for the answer any more.
+   * @throws SyncError for a body that no start accepts; InvalidStateTransition if there is a sync already.
+   */
+  async check(body: unknown, caller: AbortSignal): Promise<CheckAnswer> {
+    const options = parseStartBody(body);
+    await this.#opening.promise;
+    return await this.#commands.run(async () => {
+      const pair = this.#needPair().until(caller);
+      return await naming(
+        async () => await checkBeforeStart(pair, options, this.#sync?.view, this.#logger),
+      );
     });
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
-import { checkTopologies, parseStartBody } from './command-bodies.ts';
+import { parseStartBody, topologyErrors } from './command-bodies.ts';
 
 const clusters = { source: 'cluster0', destination: 'cluster1' };
 
@@ -213,9 +213,9 @@ describe('parseStartBody', () => {
   }
 });
 
-type Shape = Parameters<typeof checkTopologies>[1];
+type Shape = Parameters<typeof topologyErrors>[1];
 
-describe('checkTopologies', () => {
+describe('topologyErrors', () => {
   const of = (kind: Shape['kind'], shards: number): Shape => {
     return { kind, shards: Array.from({ length: shards }, (_, index) => `shard-${index}`) };
   };
@@ -240,14 +240,17 @@ describe('checkTopologies', () => {
   for (const [given, source, destination, expected] of cases) {
     it(`${source} to ${destination} ${given ? 'with' : 'without'} sharding: ${expected}`, () => {
       const options = { reversible: false, ...(given === undefined ? {} : { sharding: given }) };
-      assert.equal(
-        nameOf(() => {
-          checkTopologies(options, of(source, 2), of(destination, 3));
-        }),
-        expected,
-      );
+      const [first] = topologyErrors(options, of(source, 2), of(destination, 3));
+      assert.equal(first?.name ?? 'accepted', expected);
     });
   }
+
+  it('tells everything that is wrong, not only the first', () => {
+    const options = { reversible: true, sharding };
+    const errors = topologyErrors(options, of('sharded', 2), of('replicaSet', 1));
+    const names = errors.map(({ name }) => name).join();
+    assert.equal(names, 'ShardingNotAllowed,TopologyNotSupported,ReversibleNotSupported');
+  });
 
   const reversals: [Shape, Shape, string][] = [
     [of('replicaSet', 1), of('replicaSet', 1), 'accepted'],
@@ -265,12 +268,8 @@ describe('checkTopologies', () => {
         reversible: true,
         ...(source.kind !== destination.kind && { sharding }),
       };
-      assert.equal(
-        nameOf(() => {
-          checkTopologies(options, source, destination);
-        }),
-        expected,
-      );
+      const [first] = topologyErrors(options, source, destination);
+      assert.equal(first?.name ?? 'accepted', expected);
     });
   }
 });

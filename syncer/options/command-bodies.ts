@@ -154,46 +154,53 @@ function clusterNameIn(body: BodyBySchema, field: 'source' | 'destination'): Clu
 
 /**
  * Checks `sharding` and `reversible` against the deployments (contract 4.1).
- * @throws SyncError ShardingRequired, ShardingNotAllowed, ReversibleNotSupported or TopologyNotSupported.
+ * @returns each SyncError ShardingRequired, ShardingNotAllowed, TopologyNotSupported and ReversibleNotSupported, the most important
+ * first.
  */
-export function checkTopologies(
+export function topologyErrors(
   { sharding, reversible }: Pick<StartOptions, 'sharding' | 'reversible'>,
   source: Pick<Topology, 'kind' | 'shards'>,
   destination: Pick<Topology, 'kind' | 'shards'>,
-): void {
+): SyncError[] {
+  const errors: SyncError[] = [];
   const intoSharded = source.kind === 'replicaSet' && destination.kind === 'sharded';
-  if (intoSharded && sharding === undefined) {
-    throw new SyncError(
-      'ShardingRequired',
-      'the destination is a sharded cluster, but sharding is absent',
+  if (intoSharded && sharding === undefined)
+    errors.push(
+      new SyncError(
+        'ShardingRequired',
+        'the destination is a sharded cluster, but sharding is absent',
+      ),
     );
-  }
-  if (!intoSharded && sharding !== undefined) {
-    throw new SyncError(
-      'ShardingNotAllowed',
-      'sharding applies only to a sync from a replica set to a sharded cluster',
+  if (!intoSharded && sharding !== undefined)
+    errors.push(
+      new SyncError(
+        'ShardingNotAllowed',
+        'sharding applies only to a sync from a replica set to a sharded cluster',
+      ),
     );
-  }
-  if (source.kind === 'sharded' && destination.kind !== 'sharded') {
-    throw new SyncError(
-      'TopologyNotSupported',
-      'the source is a sharded cluster and the destination a replica set',
+  if (source.kind === 'sharded' && destination.kind !== 'sharded')
+    errors.push(
+      new SyncError(
+        'TopologyNotSupported',
+        'the source is a sharded cluster and the destination a replica set',
+      ),
     );
-  }
-  if (!reversible) return;
-  if (intoSharded) {
-    throw new SyncError(
-      'ReversibleNotSupported',
-      'a sync from a replica set to a sharded cluster cannot be reversed',
-    );
-  }
   const [from, to] = [source.shards.length, destination.shards.length];
-  if (from !== to) {
-    throw new SyncError(
-      'ReversibleNotSupported',
-      `the source has ${from} shards and the destination ${to}: the numbers must be equal`,
+  if (reversible && intoSharded)
+    errors.push(
+      new SyncError(
+        'ReversibleNotSupported',
+        'a sync from a replica set to a sharded cluster cannot be reversed',
+      ),
     );
-  }
+  else if (reversible && from !== to)
+    errors.push(
+      new SyncError(
+        'ReversibleNotSupported',
+        `the source has ${from} shards and the destination ${to}: the numbers must be equal`,
+      ),
+    );
+  return errors;
 }
 
 /** The number of values in a JSON value; counts up to `most`. */

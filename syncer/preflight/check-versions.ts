@@ -35,24 +35,22 @@ const named = ({ option, host }: Pick<Versioned, 'option' | 'host'>): string =>
   `${option} (${host})`;
 
 /**
- * Makes sure that data of the source can go to the destination: an older server refuses features of a newer one in the middle
- * of the work, or misinterprets them.
- * @throws SyncError ServerVersionNotSupported for a server that is older than the oldest supported one, a destination that is
- * older than the source, or one that is more than two major versions ahead.
+ * Whether data of the source can go to the destination: an older server refuses features of a newer one in the middle of the
+ * work, or misinterprets them.
+ * @returns a SyncError ServerVersionNotSupported for each server that is older than the oldest supported one, a destination that
+ * is older than the source, or one that is more than two major versions ahead.
  */
-export function checkServerVersions(source: Versioned, destination: Versioned): void {
-  const refuse = (reason: string): never => {
-    throw new SyncError('ServerVersionNotSupported', reason);
-  };
-  for (const cluster of [source, destination])
-    if (majorVersion(cluster.version) < oldestMajorVersion)
-      refuse(`${named(cluster)} runs ${cluster.version}; ${oldestMajorVersion}.0 is required`);
+export function serverVersionErrors(source: Versioned, destination: Versioned): SyncError[] {
   const versionOf = (cluster: Versioned): string => `${named(cluster)} runs ${cluster.version}`;
   const [from, to] = [versionOf(source), versionOf(destination)];
+  const reasons = [source, destination]
+    .filter(({ version }) => majorVersion(version) < oldestMajorVersion)
+    .map((cluster) => `${versionOf(cluster)}; ${oldestMajorVersion}.0 is required`);
   if (isOlderRelease(destination.version, source.version))
-    refuse(`${to}, which is older than the source: ${from}`);
+    reasons.push(`${to}, which is older than the source: ${from}`);
   if (majorVersion(destination.version) > majorVersion(source.version) + maxMajorsAhead)
-    refuse(`${to}, more than ${maxMajorsAhead} major versions ahead of the source: ${from}`);
+    reasons.push(`${to}, more than ${maxMajorsAhead} major versions ahead of the source: ${from}`);
+  return reasons.map((reason) => new SyncError('ServerVersionNotSupported', reason));
 }
 
 /**

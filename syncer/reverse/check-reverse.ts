@@ -6,7 +6,7 @@ import { checkBalancer } from '../preflight/check-balancer.ts';
 import { checkFeatureVersions } from '../preflight/check-versions.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 import { isWriteBlocked } from '../destination/destination-kind.ts';
-import { checkPrivilegesFor } from '../preflight/preflight.ts';
+import { checkPrivilegesFor } from '../preflight/check-privileges.ts';
 import type { SyncRecord } from '../store/records.ts';
 import type { RecordStore } from '../store/record-store.ts';
 import { requireReplaceable } from './hand-over.ts';

@@ -40,6 +40,12 @@ export class ClusterPair {
     this.signal = signal;
   }
 
+  /** The same two, for work that ends earlier: when this signal is aborted, too. */
+  until(signal: AbortSignal): ClusterPair {
+    const { clients, topologies, instanceId } = this;
+    return new ClusterPair(clients, topologies, instanceId, AbortSignal.any([this.signal, signal]));
+  }
+
   /** A cluster with its detected properties. */
   deployment(name: ClusterName): Deployment {
     return deploymentOf(this.clients[name], this.topologies[name]);

@@ -92,6 +92,10 @@ describe('the OpenAPI documents, compared with the servers', function () {
     const refused = await call('syncer', 'POST', '/api/v1/commit', {});
     assert.equal(refused.body['error'], 'InvalidStateTransition');
     await taken('syncer', 'POST', '/api/v1/preflight', start);
+    const excludeNamespaces = [{ database: 'nothing' }];
+    const checked = await taken('syncer', 'POST', '/api/v1/check', { ...start, excludeNamespaces });
+    assert.equal(checked['canStart'], true, JSON.stringify(checked));
+    assert.equal((checked['findings'] as readonly unknown[]).length, 1);
     await taken('syncer', 'POST', '/api/v1/start', start);
     await untilSyncer('changes are applied', ({ canCommit }) => canCommit);
     const { collections } = await taken('syncer', 'GET', '/api/v1/collections');

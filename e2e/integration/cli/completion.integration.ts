@@ -29,6 +29,10 @@ const cases: readonly (readonly [readonly string[], readonly string[]])[] = [
   [[''], ['run', 'syncer', 'completion']],
   [['ru'], ['run']],
   [
+    ['check', '--output', ''],
+    ['text', 'sarif'],
+  ],
+  [
     ['run', '--'],
     ['--source-file', '--dry-run', '--output'],
   ],

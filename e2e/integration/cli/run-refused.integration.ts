@@ -146,6 +146,30 @@ describe('clustersync run, where something is in the way', () => {
     assert.deepEqual(found['filter'], []);
   });
 
+  it('tells in a dry run everything that the check finds, not only the first', async () => {
+    const metrics = pair.source.client.db('metrics');
+    await metrics.createCollection('ticks', { timeseries: { timeField: 't' } });
+    try {
+      await using cli = await run(['--dry-run']);
+      assert.equal((await cli.end()).exitCode, 2);
+      const output = await cli.output();
+      assert.match(
+        output,
+        /^This migration cannot start: the source has time-series collections: metrics\.ticks\nExclude .*\n\nBlockers:\n {2}DestinationNotEmpty \(destination\): .*\n {4}Drop .*\n\nsource /,
+      );
+      assert.equal(output.split('time-series collections: metrics').length, 2);
+      await using json = await run(['--dry-run', '--output', 'json']);
+      await json.end();
+      const { findings } = JSON.parse(await json.output()) as { findings: { name: string }[] };
+      assert.deepEqual(
+        findings.map(({ name }) => name),
+        ['TimeSeriesNotSupported', 'DestinationNotEmpty'],
+      );
+    } finally {
+      await metrics.dropDatabase();
+    }
+  });
+
   it('tells in a dry run what each entry of the filter means', async () => {
     const filter = [{ databaseRegex: { pattern: '^sh' } }, { database: 'sohp' }];
     await using cli = await run(['--dry-run', '--include-namespaces', JSON.stringify(filter)]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { checkedRow } from '../../mongo/checked-value.ts';
-import { missingActions } from './preflight.ts';
+import { missingActions } from './check-privileges.ts';
 
 describe('missingActions', () => {
   const needed = { cluster: ['listDatabases'], collections: ['find', 'insert'] };

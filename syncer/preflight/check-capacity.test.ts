@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { diskFindings, oplogFindings } from './check-capacity.ts';
+import type { Finding } from './finding.ts';
+
+const GB = 1_000_000_000;
+const names = (findings: readonly Finding[]): string[] =>
+  findings.map((found) => (found.severity === 'blocker' ? found.error.name : found.name));
+
+describe('oplogFindings', () => {
+  // At 20 MB/s: 10,000 s.
+  const size = { dataBytes: 200 * GB, storedBytes: 100 * GB };
+  const full = { sizeBytes: GB, maxBytes: GB };
+
+  it('warns of an oplog that covers less than twice the time of the copy', () => {
+    assert.deepEqual(names(oplogFindings(size, { ...full, spanSeconds: 19_000 })), [
+      'OplogTooShort',
+    ]);
+    assert.deepEqual(oplogFindings(size, { ...full, spanSeconds: 21_000 }), []);
+  });
+
+  it('tells both times, and that the rate is assumed', () => {
+    const [found] = oplogFindings(size, { ...full, spanSeconds: 7_200 });
+    assert.ok(found?.severity === 'warning');
+    assert.equal(
+      found.message,
+      'the oplog covers about 2 h; the copy of 200 GB takes about 2 h 46 min, at an assumed 20.0 MB/s',
+    );
+  });
+
+  it('counts the room that is left in an oplog that is not full', () => {
+    const half = { sizeBytes: 0.5 * GB, maxBytes: GB };
+    assert.deepEqual(oplogFindings(size, { ...half, spanSeconds: 11_000 }), []);
+    assert.deepEqual(names(oplogFindings(size, { ...half, spanSeconds: 9_000 })), [
+      'OplogTooShort',
+    ]);
+  });
+
+  it('says that it is unknown if it is too young, or cannot be read', () => {
+    const young = { sizeBytes: 0.1 * GB, maxBytes: GB, spanSeconds: 600 };
+    for (const oplog of [young, 'not authorized'])
+      assert.deepEqual(names(oplogFindings(size, oplog)), ['OplogUnknown']);
+  });
+
+  it('says nothing of a copy that takes less than a minute', () => {
+    const small = { dataBytes: GB, storedBytes: GB };
+    for (const oplog of [{ ...full, spanSeconds: 1 }, 'not authorized'])
+      assert.deepEqual(oplogFindings(small, oplog), []);
+  });
+});
+
+describe('diskFindings', () => {
+  const size = { dataBytes: 20 * GB, storedBytes: 10 * GB };
+
+  it('counts documents, indexes, and the oplog of the copy, as far as that can grow', () => {
+    for (const [freeGB, oplogGrowthGB, expected] of [
+      [100, 50, []],
+      [32, 50, ['DiskTight']],
+      [29, 50, ['DiskTooSmall']],
+      [29, 5, []],
+      [16, 5, ['DiskTight']],
+      [14, 5, ['DiskTooSmall']],
+    ] as const) {
+      const disk = { freeBytes: freeGB * GB, oplogGrowthBytes: oplogGrowthGB * GB };
+      assert.deepEqual(names(diskFindings(size, disk)), expected, `${freeGB} and ${oplogGrowthGB}`);
+    }
+  });
+
+  it('says that it is unknown, but of next to no data', () => {
+    assert.deepEqual(names(diskFindings(size, 'not authorized')), ['DiskUnknown']);
+    const small = { dataBytes: 1_000, storedBytes: 20_000 };
+    assert.deepEqual(diskFindings(small, 'not authorized'), []);
+    assert.deepEqual(diskFindings(small, { freeBytes: 1, oplogGrowthBytes: GB }), []);
+  });
+});

@@ -1,0 +1,181 @@
+import { isNoCollection } from '../../mongo/catalog.ts';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
+import { latestWriteTime } from '../../mongo/cluster-time.ts';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { oldestEntryTime } from '../../mongo/oplog.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import { messageOf } from '../../service/errors.ts';
+import { bytesText, durationText } from '../../service/quantities.ts';
+import { askedSideBySide, type CheckedSide, type CheckSubject } from './check-subject.ts';
+import { note, type Finding } from './finding.ts';
+
+/**
+ * The assumed rate of the copy, of documents as they are in memory: what the benchmark of copying reaches on two small cores
+ * with indexes built before the copy (bench/results/copy.md). Nothing is measured.
+ */
+const assumedBytesPerSecond = 20_000_000;
+
+/** The oplog must cover the copy this many times: indexes, catching up, and somebody who looks after it take time, too. */
+const oplogMargin = 2;
+
+/** A copy that is shorter needs no look at the oplog: no oplog is that small. */
+const shortCopySeconds = 60;
+
+/** Anything has room for less. */
+const negligibleBytes = 100_000_000;
+
+/** The share of the free space from which on it counts as tight. */
+const tightShare = 0.8;
+
+/** An oplog that covers less time, and is not full, does not tell its usual rate. */
+const minSpanSeconds = 3_600;
+
+/** An oplog that is so full has discarded entries, or will soon: what it covers is its window. */
+const fullShare = 0.9;
+
+/** What is to be copied, by the source's own figures. */
+export interface CopySize {
+  /** Of the documents, uncompressed. */
+  readonly dataBytes: number;
+  /** Of documents and indexes, on disk. */
+  readonly storedBytes: number;
+}
+
+/** An oplog, as its server reports it. */
+export interface OplogSize {
+  readonly spanSeconds: number;
+  readonly sizeBytes: number;
+  readonly maxBytes: number;
+}
+
+/** The disks of a deployment: of its primary, or of those of all shards. */
+export interface DiskSize {
+  readonly freeBytes: number;
+  /** How much its oplog can still grow; 0 if unknown. */
+  readonly oplogGrowthBytes: number;
+}
+
+/** Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks. */
+export async function checkCapacity(subject: CheckSubject): Promise<Finding[]> {
+  const { source, destination, signal } = subject;
+  const size = await copySize(subject);
+  const oplog = await orReason(signal, async () => await oplogOf(source, signal));
+  const disk = await orReason(signal, async () => await diskOf(destination, signal));
+  return [...oplogFindings(size, oplog), ...diskFindings(size, disk)];
+}
+
+/** @param oplog - or why it is unknown. */
+export function oplogFindings({ dataBytes }: CopySize, oplog: OplogSize | string): Finding[] {
+  const copySeconds = dataBytes / assumedBytesPerSecond;
+  if (copySeconds < shortCopySeconds) return [];
+  const copy = `the copy of ${bytesText(dataBytes)} takes about ${durationText(copySeconds)}, at an assumed ${bytesText(assumedBytesPerSecond)}/s`;
+  const where = { side: 'source' } as const;
+  const seconds = typeof oplog === 'string' ? undefined : windowSeconds(oplog);
+  if (seconds === undefined) {
+    const reason =
+      typeof oplog === 'string' ? oplog : 'it is too young to tell how fast it is written';
+    return [
+      note('OplogUnknown', `how long the oplog lasts is unknown (${reason}); ${copy}`, where),
+    ];
+  }
+  if (seconds >= oplogMargin * copySeconds) return [];
+  return [note('OplogTooShort', `the oplog covers about ${durationText(seconds)}; ${copy}`, where)];
+}
+
+/** How long an entry stays, at the average rate of writing; undefined if that is unknown. */
+function windowSeconds({ spanSeconds, sizeBytes, maxBytes }: OplogSize): number | undefined {
+  if (sizeBytes >= fullShare * maxBytes) return spanSeconds;
+  return spanSeconds < minSpanSeconds ? undefined : (spanSeconds * maxBytes) / sizeBytes;
+}
+
+/** @param disk - or why it is unknown. */
+export function diskFindings(
+  { dataBytes, storedBytes }: CopySize,
+  disk: DiskSize | string,
+): Finding[] {
+  if (storedBytes < negligibleBytes) return [];
+  const where = { side: 'destination' } as const;
+  const copy = `${bytesText(storedBytes)} of documents and indexes (the size on the source)`;
+  if (typeof disk === 'string')
+    return [note('DiskUnknown', `its free space is unknown (${disk}); it needs ${copy}`, where)];
+  // The copy itself fills the oplog.
+  const oplogBytes = Math.min(disk.oplogGrowthBytes, dataBytes);
+  const needed = storedBytes + oplogBytes;
+  if (needed < tightShare * disk.freeBytes) return [];
+  const message = `${bytesText(disk.freeBytes)} are free, and ${bytesText(needed)} are needed: ${copy}, and up to ${bytesText(oplogBytes)} of oplog`;
+  return [note(needed > disk.freeBytes ? 'DiskTooSmall' : 'DiskTight', message, where)];
+}
+
+async function copySize(subject: CheckSubject): Promise<CopySize> {
+  const { source, signal } = subject;
+  let [dataBytes, storedBytes] = [0, 0];
+  await forEachConcurrently(await subject.collections(), askedSideBySide, async ({ namespace }) => {
+    try {
+      const db = source.cluster.decoded.db(namespace.db);
+      const stats = await runCommand(db, { collStats: namespace.coll }, { signal });
+      dataBytes += stats.field('size').number();
+      storedBytes += stats.field('storageSize').number() + stats.field('totalIndexSize').number();
+    } catch (error) {
+      // Dropped since the listing.
+      if (!isNoCollection(error)) throw error;
+    }
+  });
+  return { dataBytes, storedBytes };
+}
+
+async function oplogOf(
+  { cluster, topology }: CheckedSide,
+  signal: AbortSignal,
+): Promise<OplogSize> {
+  if (topology.kind === 'sharded') throw new Error('routers do not show the oplogs of shards');
+  const stats = await oplogStats(cluster, signal);
+  const first = await oldestEntryTime(cluster, signal);
+  const latest = await latestWriteTime(cluster, signal);
+  return {
+    spanSeconds: Math.max(1, latest.t - first.t),
+    sizeBytes: stats.field('size').number(),
+    maxBytes: stats.field('maxSize').number(),
+  };
+}
+
+async function diskOf({ cluster, topology }: CheckedSide, signal: AbortSignal): Promise<DiskSize> {
+  // Every server has this database.
+  const stats = await runCommand(cluster.admin, { dbStats: 1 }, { signal });
+  const shards = stats.optional('raw')?.entries() ?? [];
+  const parts = shards.length > 0 ? shards.map(([, part]) => part) : [stats];
+  const freeBytes = parts.reduce((sum, part) => sum + freeIn(part), 0);
+  if (topology.kind === 'sharded') return { freeBytes, oplogGrowthBytes: 0 };
+  const oplog = await orReason(signal, async () => await oplogStats(cluster, signal));
+  return {
+    freeBytes,
+    oplogGrowthBytes: typeof oplog === 'string' ? 0 : growthOf(oplog),
+  };
+}
+
+function freeIn(stats: CheckedValue): number {
+  const total = stats.field('fsTotalSize').number();
+  if (total === 0) throw stats.field('fsTotalSize').error('is 0');
+  return Math.max(0, total - stats.field('fsUsedSize').number());
+}
+
+function growthOf(oplog: CheckedValue): number {
+  return Math.max(0, oplog.field('maxSize').number() - oplog.field('storageSize').number());
+}
+
+async function oplogStats(
+  { decoded }: Pick<ClusterClient, 'decoded'>,
+  signal: AbortSignal,
+): Promise<CheckedValue> {
+  return await runCommand(decoded.db('local'), { collStats: 'oplog.rs' }, { signal });
+}
+
+/** What `read` returns, or why it cannot. */
+async function orReason<T>(signal: AbortSignal, read: () => Promise<T>): Promise<T | string> {
+  try {
+    return await read();
+  } catch (error) {
+    signal.throwIfAborted();
+    return messageOf(error);
+  }
+}

@@ -1,0 +1,128 @@
+import { namespaceText } from '../../mongo/namespace.ts';
+import type { IndexSpec } from '../../mongo/specification.ts';
+import { majorVersion } from '../../mongo/topology.ts';
+import { runCommand } from '../../mongo/run-command.ts';
+import { selectionText } from '../../mongo/filter-selection.ts';
+import { countOf } from '../../service/quantities.ts';
+import { SyncError } from '../../service/errors.ts';
+import { firstOf, namesOf, textsOf, type CheckSubject } from './check-subject.ts';
+import { note, type Finding } from './finding.ts';
+
+/** Entries of the filter that match nothing on either side: one may be there for what the destination has. */
+export async function checkFilterEntries({
+  source,
+  destination,
+}: CheckSubject): Promise<Finding[]> {
+  const { entries } = await source.listing();
+  const there = (await destination.listing()).entries;
+  return entries.flatMap((entry, index) =>
+    entry.namespaces > 0 || (there[index]?.namespaces ?? 0) > 0
+      ? []
+      : [note('FilterMatchesNothing', selectionText(entry))],
+  );
+}
+
+/** Views whose collection does not come over. */
+export async function checkViews({ source }: CheckSubject): Promise<Finding[]> {
+  const { all, selected } = await source.listing();
+  const known = new Set(textsOf(all));
+  const synced = new Set(textsOf(selected));
+  return selected.flatMap((info) => {
+    if (info.kind !== 'view') return [];
+    const { db, coll: view } = info.namespace;
+    const on = namespaceText({ db, coll: String(info.options['viewOn']) });
+    // One on a collection that does not exist is as empty on the source.
+    if (!known.has(on) || synced.has(on)) return [];
+    const name = namespaceText({ db, coll: view });
+    const message = `${name} is a view on ${on}, which is not synced`;
+    return [note('ViewWithoutCollection', message, { side: 'source', namespaces: [name] })];
+  });
+}
+
+/** Databases that the destination has under a name that differs only in case. */
+export async function checkDatabaseNames(subject: CheckSubject): Promise<Finding[]> {
+  const { selected } = await subject.source.listing();
+  const { databases } = await subject.destination.listing();
+  const names = [...new Set(selected.map(({ namespace }) => namespace.db))];
+  return names.flatMap((name) => {
+    const other = databases.find((db) => db !== name && db.toLowerCase() === name.toLowerCase());
+    if (other === undefined) return [];
+    const message = `the destination has a database ${other}, and ${name} is to be synced`;
+    return [note('DatabaseDiffersInCase', message, { side: 'destination' })];
+  });
+}
+
+/** Indexes that would stop the sync. */
+export async function checkIndexes(subject: CheckSubject): Promise<Finding[]> {
+  const { version } = subject.destination.topology;
+  const findings: Finding[] = [];
+  for (const { info, indexes } of await subject.indexes()) {
+    const where = { side: 'source', namespaces: [namespaceText(info.namespace)] } as const;
+    if (indexes instanceof SyncError) {
+      findings.push(note('IndexNameNotSupported', indexes.message, where));
+      continue;
+    }
+    for (const spec of indexes) {
+      const reason = whyRefused(spec, version);
+      if (reason === undefined) continue;
+      const message = `the index ${spec.name} of ${namespaceText(info.namespace)} ${reason}`;
+      findings.push(note('IndexRefusedByDestination', message, where));
+    }
+  }
+  return findings;
+}
+
+/** Why a server refuses an index that an older one has; undefined if no reason is known. */
+export function whyRefused(spec: IndexSpec, version: string): string | undefined {
+  // Since 7.0 (seen on 7.0.28).
+  if (majorVersion(version) >= 7 && Number.isNaN(numberIn(spec['expireAfterSeconds'])))
+    return `has the expireAfterSeconds NaN, which MongoDB ${version} refuses`;
+  const isHaystack = Object.values(spec.key.decode() as object).includes('geoHaystack');
+  if (isHaystack) return `is of the type geoHaystack, which no server since 5.0 creates`;
+  return undefined;
+}
+
+/** A number of any BSON type; undefined if there is none. */
+function numberIn(value: unknown): number | undefined {
+  return value === undefined || value === null ? undefined : Number(value);
+}
+
+/** Stored JavaScript functions, which are not copied. */
+export async function checkStoredJavaScript(subject: CheckSubject): Promise<Finding[]> {
+  const { cluster, listing } = subject.source;
+  const { selected } = await listing();
+  const { signal } = subject;
+  const found: { readonly namespace: { readonly db: string; readonly coll: string } }[] = [];
+  let count = 0;
+  for (const db of new Set(selected.map(({ namespace }) => namespace.db))) {
+    const database = cluster.decoded.db(db);
+    const list = { listCollections: 1, nameOnly: true, filter: { name: 'system.js' } };
+    const listed = await runCommand(database, list, { signal });
+    if (listed.field('cursor').field('firstBatch').list().length === 0) continue;
+    const stored = (await runCommand(database, { count: 'system.js' }, { signal })).field('n');
+    if (stored.count() === 0) continue;
+    count += stored.count();
+    found.push({ namespace: { db, coll: 'system.js' } });
+  }
+  if (count === 0) return [];
+  const message = `${countOf(count, 'stored function')} will not be copied: ${namesOf(found)}`;
+  return [
+    note('StoredJavaScriptNotCopied', message, { side: 'source', namespaces: textsOf(found) }),
+  ];
+}
+
+/** Data besides the synced namespaces that write blocking applies to as well. */
+export async function checkOtherData(subject: CheckSubject): Promise<Finding[]> {
+  if (!subject.options.enableUserWriteBlocking) return [];
+  const findings: Finding[] = [];
+  for (const { side, listing } of subject.sides) {
+    const { all, selected } = await listing();
+    const synced = new Set(textsOf(selected));
+    const others = textsOf(all).filter((name) => !synced.has(name));
+    if (others.length === 0) continue;
+    const when = side === 'destination' ? 'from the start to the commit' : 'from the commit on';
+    const message = `users cannot write to ${firstOf(others)} of the ${side}, which is not synced, ${when}`;
+    findings.push(note('OtherDataBlocked', message, { side, namespaces: others }));
+  }
+  return findings;
+}

@@ -1,0 +1,122 @@
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
+import { messageOf } from '../../service/errors.ts';
+import type { Logger } from '../../service/logger.ts';
+import type { CheckAnswer } from '../../sync-api/json.ts';
+import { checkCapacity } from './check-capacity.ts';
+import {
+  checkDatabaseNames,
+  checkFilterEntries,
+  checkIndexes,
+  checkOtherData,
+  checkStoredJavaScript,
+  checkViews,
+} from './check-catalog.ts';
+import { grantCommand } from './check-privileges.ts';
+import {
+  checkAccounts,
+  checkApplyOps,
+  checkMembers,
+  checkTransactions,
+  checkWriteBlocking,
+} from './check-servers.ts';
+import { adviseOnSharding } from './check-sharding.ts';
+import type { CheckedSide, CheckSubject } from './check-subject.ts';
+import { checkZones } from './check-zones.ts';
+import { answerOf, note, type Blocker, type Finding } from './finding.ts';
+import { findBlockers } from './preflight.ts';
+
+/** Something to look at that prevents no start. */
+interface Advice {
+  /** For a person, if it cannot be looked at. */
+  readonly what: string;
+  /** The side that is asked. */
+  readonly side: CheckedSide['side'];
+  readonly run: (subject: CheckSubject) => Promise<readonly Finding[]>;
+}
+
+const membersOf = (side: CheckedSide['side']): Advice => ({
+  what: `the members of the ${side}`,
+  side,
+  run: async (subject) => await checkMembers(subject[side], subject.signal),
+});
+
+const advices: readonly Advice[] = [
+  { what: 'oplog and disks', side: 'source', run: checkCapacity },
+  { what: 'the indexes', side: 'source', run: checkIndexes },
+  { what: 'the collections to shard', side: 'source', run: adviseOnSharding },
+  { what: 'the zones', side: 'source', run: checkZones },
+  { what: 'the names of databases', side: 'destination', run: checkDatabaseNames },
+  { what: 'writes by applyOps', side: 'source', run: checkApplyOps },
+  { what: 'data that is not synced', side: 'destination', run: checkOtherData },
+  { what: 'write blocking', side: 'destination', run: checkWriteBlocking },
+  membersOf('source'),
+  membersOf('destination'),
+  { what: 'what the filter matches', side: 'source', run: checkFilterEntries },
+  { what: 'the views', side: 'source', run: checkViews },
+  { what: 'open transactions', side: 'source', run: checkTransactions },
+  { what: 'users and roles', side: 'source', run: checkAccounts },
+  { what: 'stored JavaScript', side: 'source', run: checkStoredJavaScript },
+];
+
+/**
+ * Everything about a start that a person should know before it: all that prevents it, and all that may disturb the sync. It
+ * reads only. A check that cannot be carried out is a finding, and prevents none of the others.
+ */
+export async function checkEverything(subject: CheckSubject, logger: Logger): Promise<CheckAnswer> {
+  const blockers = await findBlockers(subject);
+  const findings: Finding[] = [];
+  for (const found of blockers) findings.push(await withCommand(subject, found));
+  const told = new Set(blockers.map(({ error }) => error.message));
+  for (const { what, side, run } of advices) {
+    try {
+      findings.push(...(await run(subject)));
+    } catch (error) {
+      subject.signal.throwIfAborted();
+      const reason = messageOf(error);
+      logger.debug({ what, reason }, 'not checked');
+      if (!told.has(reason)) findings.push(await notChecked(subject, { what, side, error }));
+    }
+  }
+  return answerOf(findings);
+}
+
+/** A blocker, with the exact command that grants what is missing. */
+async function withCommand(subject: CheckSubject, found: Blocker): Promise<Blocker> {
+  if (found.error.name !== 'MissingPrivileges' || !found.side) return found;
+  const action = await grantAction(subject, found.side);
+  return action === undefined ? found : { ...found, action };
+}
+
+async function notChecked(
+  subject: CheckSubject,
+  { what, side, error }: { what: string; side: CheckedSide['side']; error: unknown },
+): Promise<Finding> {
+  const found = note('NotChecked', `${what} could not be checked: ${reasonOf(error)}`, { side });
+  if (codeOf(error) !== serverCode.unauthorized) return found;
+  const action = await grantAction(subject, side);
+  return action === undefined ? found : { ...found, action };
+}
+
+/** A server quotes the whole command that it does not allow. */
+function reasonOf(error: unknown): string {
+  return messageOf(error).replace(
+    /^(not authorized on [^\s{]+ to execute command) \{ (\w+).*/s,
+    '$1 $2',
+  );
+}
+
+/** Undefined if the command cannot be told. */
+async function grantAction(
+  subject: CheckSubject,
+  side: CheckedSide['side'],
+): Promise<string | undefined> {
+  const { options, signal } = subject;
+  const { cluster } = subject[side];
+  try {
+    const command = await grantCommand({ side, cluster, options }, signal);
+    return command && `Run in mongosh, connected to the ${side} as an administrator: ${command}`;
+  } catch {
+    signal.throwIfAborted();
+    return undefined;
+  }
+}
