@@ -20,11 +20,17 @@ export function unsupportedReason(options: Document): string | undefined {
     : undefined;
 }
 
+/** CollectionNotSupported if a collection with these options cannot be synced. */
+export function unsupportedError(namespace: Namespace, options: Document): SyncError | undefined {
+  const reason = unsupportedReason(options);
+  if (reason === undefined) return undefined;
+  return new SyncError('CollectionNotSupported', `${namespaceText(namespace)} ${reason}`);
+}
+
 /** @throws SyncError CollectionNotSupported if a collection with these options cannot be synced. */
 export function requireSupported(namespace: Namespace, options: Document): void {
-  const reason = unsupportedReason(options);
-  if (reason === undefined) return;
-  throw new SyncError('CollectionNotSupported', `${namespaceText(namespace)} ${reason}`);
+  const error = unsupportedError(namespace, options);
+  if (error) throw error;
 }
 
 /**

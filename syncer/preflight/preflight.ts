@@ -1,3 +1,4 @@
+import { unsupportedError } from '../../mongo/collection-options.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namedError } from '../../mongo/named-error.ts';
@@ -180,6 +181,11 @@ async function checkKinds({ source }: CheckSubject): Promise<Blocker[]> {
     return new SyncError('TimeSeriesNotSupported', text);
   });
   add('oddlyNamed', oddNameError);
+  for (const info of selected) {
+    if (info.kind !== 'collection') continue;
+    const error = unsupportedError(info.namespace, info.options);
+    if (error) blockers.push(blocker(error, { side: 'source', namespaces: textsOf([info]) }));
+  }
   return blockers;
 }
 

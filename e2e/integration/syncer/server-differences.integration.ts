@@ -70,11 +70,13 @@ describe('differences between servers', () => {
       await create();
       await insert(1, 2);
       await using syncer = await pair.syncer();
-      await syncer.start(forward);
       if (await isPreview()) {
-        assert.match(await failureOf(syncer), refused);
+        const { status, body } = await syncer.post('start', forward);
+        assert.equal(status, 400);
+        assert.match(`${String(body['error'])}: ${String(body['errorDescription'])}`, refused);
         return;
       }
+      await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
       await insert(3);
       const updates = [{ q: { _id: 1 }, u: { ...encrypted(1), more: 1 } }];

@@ -13,6 +13,9 @@ interface Item extends Document {
 const items = (count: number, first = 0): Item[] =>
   Array.from({ length: count }, (_, n) => ({ _id: first + n, k: (first + n) * 7, v: 'a' }));
 
+const reshard = { reshardCollection: 'shop.items', key: { _id: 'hashed' }, numInitialChunks: 2 };
+const wasResharded = /shop\.items was resharded|reshardCollection of shop\.items/;
+
 describe('a sharded cluster synced into one with another number of shards', () => {
   const pair = useShardedPair(3, 2, { keepsOrphans: true });
   const shop = () => pair.source.client.db('shop');
@@ -262,14 +265,10 @@ describe('a sharded cluster synced into one with another number of shards', () =
       [
         'reshardCollection',
         async () => {
-          await admin({
-            reshardCollection: 'shop.items',
-            key: { _id: 'hashed' },
-            numInitialChunks: 2,
-          });
+          await admin(reshard);
           await source().insertOne({ _id: 'new', k: 1 });
         },
-        /shop\.items was resharded|reshardCollection of shop\.items/,
+        wasResharded,
       ],
       [
         'movePrimary',
@@ -316,12 +315,9 @@ describe('a sharded cluster synced into one with another number of shards', () =
       await halves('shop.items', 350);
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
-      await admin({ reshardCollection: 'shop.items', key: { _id: 'hashed' }, numInitialChunks: 2 });
+      await admin(reshard);
       if (isCommitted) await syncer.commit();
-      assert.match(
-        await failureOf(syncer),
-        /shop\.items was resharded|reshardCollection of shop\.items/,
-      );
+      assert.match(await failureOf(syncer), wasResharded);
     });
   }
 
