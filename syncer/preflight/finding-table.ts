@@ -57,7 +57,7 @@ export const findingTable = {
   OtherDataBlocked: {
     ...warning,
     action:
-      'Prepare the applications of that data for rejected writes: write blocking applies to a whole deployment. Otherwise set enableUserWriteBlocking to false.',
+      'Prepare the applications of that data for refused writes: write blocking applies to a whole deployment. Otherwise set enableUserWriteBlocking to false.',
   },
   WritesAlreadyBlocked: {
     ...warning,

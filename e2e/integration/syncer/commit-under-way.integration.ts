@@ -16,6 +16,7 @@ import { freezeProcess } from '../../ground/freeze-process.ts';
 import { until } from '../../ground/until.ts';
 import { commandKind } from './command-kind.ts';
 import { commitAndWait, startSyncing } from './cluster-pair.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 const cannotBeTakenBack = /commit.* was sent to the store.* cannot be undone/;
 
@@ -168,8 +169,10 @@ describe('a commit whose record waits for a majority', function () {
     ['reverse', 'handover', 'COMMITTED', 'RUNNING'],
   ] as const;
   for (const [command, text, before, after] of others) {
-    it(`${command} is told of in the same way, by every answer until it is carried out`, async () => {
-      await using syncer = await syncing({ reversible: true, enableUserWriteBlocking: true });
+    it(`${command} is told of in the same way, by every answer until it is carried out`, async function () {
+      const reversible = command === 'reverse';
+      if (reversible) await skipUnlessReversible(this);
+      await using syncer = await syncing({ reversible, enableUserWriteBlocking: true });
       if (before === 'PAUSED') assert.equal((await syncer.post('pause', {})).status, 200);
       if (before === 'COMMITTED') await commitAndWait(syncer);
       const { isFrozen } = freezeAtCommand(text);

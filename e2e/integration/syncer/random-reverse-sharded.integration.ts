@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { reverseThroughKills } from './reverse-through-kills.ts';
 import { useShardedPair } from './sharded-pair.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 /** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
 const { SEED, SEEDS } = process.env;
@@ -12,6 +13,10 @@ const seeds =
 
 /** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
 describe('a random workload on the new sharded cluster, and reversals', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
+
   const pair = useShardedPair(2, 2);
   beforeEach(async () => {
     await pair.reset();

@@ -2,6 +2,7 @@ import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { useClusterPair } from './cluster-pair.ts';
 import { reverseThroughKills, type SideName } from './reverse-through-kills.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 /** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
 const seeds =
@@ -15,6 +16,10 @@ const seeds =
  * sync is committed, both sides are equal byte for byte. Then the same the other way round.
  */
 describe('a random workload on the new deployment, and reversals', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
+
   const pair = useClusterPair({ parameters: canBeSlow });
   const side = (name: SideName) => (name === 'cluster0' ? pair.source : pair.destination);
   beforeEach(async () => {

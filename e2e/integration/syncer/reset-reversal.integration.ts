@@ -5,6 +5,7 @@ import { until } from '../../ground/until.ts';
 import { commitAndWait, useClusterPair, type ClusterPair } from './cluster-pair.ts';
 import { assertNothingStored, inLog, isBlocked } from './reset-outcome.ts';
 import { canBeSlow, slowCommands, type Obstacle } from './slow-commands.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 /** Users write to the database `probe` to find out whether they can. */
 const reversible = {
@@ -91,6 +92,10 @@ const moments: Readonly<Record<string, Moment>> = {
 };
 
 describe('reset during and after a reversal: neither side loses anything', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
+
   const pair = useClusterPair({
     parameters: canBeSlow,
     roles: { source: 'sourceWithWriteBlocking', destination: 'sourceWithWriteBlocking' },

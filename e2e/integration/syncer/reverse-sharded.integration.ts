@@ -5,6 +5,7 @@ import { until } from '../../ground/until.ts';
 import { commitAndWait } from './cluster-pair.ts';
 import { assertOnOneShard } from '../../ground/sharded/on-one-shard.ts';
 import { failureOf, useShardedPair } from './sharded-pair.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 const reversible = { reversible: true, enableUserWriteBlocking: true } as const;
 const success = { status: 200, body: { success: true } };
@@ -17,6 +18,10 @@ const items = (count: number, first = 0): Item[] =>
   Array.from({ length: count }, (_, n) => ({ _id: first + n, k: first + n, v: 'a' }));
 
 describe('reverse between sharded clusters', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
+
   const pair = useShardedPair(2, 2);
   /** The old deployment, and the new one. */
   const old = (): ShardedGround => {

@@ -5,11 +5,16 @@ import { until } from '../../ground/until.ts';
 import { commitAndWait, indexOf, optionsOf, useClusterPair, type Side } from './cluster-pair.ts';
 import { otherSync } from './other-sync.ts';
 import { canBeSlow } from './slow-commands.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 
 const reversible = { reversible: true, enableUserWriteBlocking: true } as const;
 const success = { status: 200, body: { success: true } };
 
 describe('reverse', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
+
   const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
