@@ -6,6 +6,7 @@ const variants: Readonly<Record<string, readonly (readonly [needle: string, kind
     ['$changeStream', 'aggregate $changeStream'],
     ['$currentOp', 'aggregate $currentOp'],
     ['$documents', 'aggregate $documents'],
+    ['$querySettings', 'aggregate $querySettings'],
     ['$sample', 'aggregate $sample'],
   ],
   collStats: [['oplog.rs', 'collStats of local']],

@@ -316,7 +316,8 @@ describe('a sharded cluster synced into one with another number of shards', () =
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
       await admin(reshard);
-      if (isCommitted) await syncer.commit();
+      // Refused if the sync has stopped by then: since 6.0.14, resharding has an event.
+      if (isCommitted) await syncer.post('commit', {});
       assert.match(await failureOf(syncer), wasResharded);
     });
   }

@@ -23,6 +23,7 @@ const kinds = {
     'aggregate $changeStream',
     'aggregate $currentOp',
     'aggregate $documents',
+    'aggregate $querySettings',
     'aggregate $sample',
     'appendOplogNote',
     'buildInfo',
