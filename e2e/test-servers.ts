@@ -40,8 +40,9 @@ const stages = pairs.map((servers) =>
 );
 const tallies = await runTests(stages);
 const tested: TestedPair[] = [];
-for (const servers of pairs) {
-  const pair = await testedPair(servers, tallies.get(`servers ${servers}`));
+for (const [index, servers] of pairs.entries()) {
+  const stage = stages[index];
+  const pair = await testedPair(servers, stage && tallies.get(stage));
   if (pair) tested.push(pair);
 }
 const isSame = (a: TestedPair, b: TestedPair): boolean =>

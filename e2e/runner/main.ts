@@ -6,11 +6,11 @@ import { addTallies, emptyTally, lastLine, type Tally } from './tally.ts';
 /**
  * Runs the stages as a program: prints skips with their reasons, failures, which servers the tests ran on, and finally the line
  * with the counts. Exit code: 0 if nothing failed, 130 if it was interrupted, otherwise 1.
- * @returns the result of each stage that ran, by its name.
+ * @returns the result of each stage that ran.
  */
-export async function runTests(stages: readonly Stage[]): Promise<ReadonlyMap<string, Tally>> {
+export async function runTests(stages: readonly Stage[]): Promise<ReadonlyMap<Stage, Tally>> {
   const interruption = onInterruption();
-  let tallies: ReadonlyMap<string, Tally> = new Map();
+  let tallies: ReadonlyMap<Stage, Tally> = new Map();
   let total = emptyTally;
   try {
     tallies = await runStages(stages, print, interruption);
@@ -20,8 +20,9 @@ export async function runTests(stages: readonly Stage[]): Promise<ReadonlyMap<st
   }
   if (interruption.aborted) total = failedAs(total, 'interrupted');
   process.exitCode = interruption.aborted ? 130 : total.failed.length > 0 ? 1 : 0;
-  const matrix = stages.flatMap(({ name, servers }) => {
-    const tally = tallies.get(name);
+  const matrix = stages.flatMap((stage) => {
+    const { servers } = stage;
+    const tally = tallies.get(stage);
     if (servers === undefined) return [];
     return `servers: ${servers}: ${tally === undefined ? 'not run' : lastLine(tally)}`;
   });

@@ -55,15 +55,14 @@ interface Surroundings {
 }
 
 /**
- * Runs the stages one after the other or side by side, prints headings and times, and returns what came out of each that ran,
- * by its name.
+ * Runs the stages one after the other or side by side, prints headings and times, and returns what came out of each that ran.
  */
 export async function runStages(
   stages: readonly Stage[],
   print: Print,
   signal: AbortSignal,
-): Promise<ReadonlyMap<string, Tally>> {
-  const tallies = new Map<string, Tally>();
+): Promise<ReadonlyMap<Stage, Tally>> {
+  const tallies = new Map<Stage, Tally>();
   let obstacle: string | undefined;
   for (const group of groupsOf(stages)) {
     obstacle = signal.aborted ? 'interrupted' : obstacle;
@@ -77,7 +76,7 @@ export async function runStages(
       const others = ends.toSpliced(index, 1).map(({ promise }) => promise);
       try {
         const tally = await run(stage, print, { signal, isAlone: Promise.all(others) });
-        tallies.set(stage.name, tally);
+        tallies.set(stage, tally);
         if (stage.isRequired === true && tally.failed.length > 0) obstacle = `${stage.name} failed`;
       } finally {
         ends[index]?.resolve(undefined);
