@@ -23,6 +23,8 @@ const features = {
    * operations that have no session and transaction number (src/mongo/db/pipeline/change_stream_filter_helpers.cpp).
    */
   appliedOpsInChangeStreams: '6.1',
+  /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */
+  nanExpiryRefused: '7.0',
 } as const;
 
 /** The name of a {@link features feature}. */

@@ -2,7 +2,7 @@ import type { ReportedProgress } from '../../sync-api/syncer-answers.ts';
 import type { ReportedMismatch, ReportedVerification } from '../../sync-api/verifier-answers.ts';
 import type { InstanceView, MismatchView, VerificationView } from './sync-view.ts';
 
-/* The parts of the page that follow from the answer of a program alone, whoever has asked it: unknown values are null. */
+/* The parts of the page that depend only on the answer of one program. Unknown values are null. */
 
 type InstanceFigures = Pick<
   InstanceView,

@@ -1,6 +1,6 @@
 import { namespaceText } from '../../mongo/namespace.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
-import { majorVersion } from '../../mongo/topology.ts';
+import { hasFeature } from '../../mongo/server-features.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import { countOf } from '../../service/quantities.ts';
@@ -74,8 +74,8 @@ export async function checkIndexes(subject: CheckSubject): Promise<Finding[]> {
 
 /** Why a server refuses an index that an older one has; undefined if no reason is known. */
 export function whyRefused(spec: IndexSpec, version: string): string | undefined {
-  // Since 7.0 (seen on 7.0.28).
-  if (majorVersion(version) >= 7 && Number.isNaN(numberIn(spec['expireAfterSeconds'])))
+  const expiry = numberIn(spec['expireAfterSeconds']);
+  if (Number.isNaN(expiry) && hasFeature(version, 'nanExpiryRefused'))
     return `has the expireAfterSeconds NaN, which MongoDB ${version} refuses`;
   const isHaystack = Object.values(spec.key.decode() as object).includes('geoHaystack');
   if (isHaystack) return `is of the type geoHaystack, which no server since 5.0 creates`;

@@ -6,7 +6,14 @@ import { NamespaceFilter } from '../../../mongo/namespace-filter.ts';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
 import { requireNoAppliedOps, type AppliedOpsContext } from '../../../syncer/source/applied-ops.ts';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { skipBecause } from '../../runner/skip.ts';
+import {
+  allowEverything,
+  commitAndWait,
+  forward,
+  useClusterPair,
+  type Side,
+} from './cluster-pair.ts';
 import { failureOf } from './sharded-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';
@@ -21,15 +28,11 @@ describe('writes by applyOps, of which no change stream tells', () => {
   before(async function () {
     // Where they are shown, they are applied: server-differences.integration.ts.
     const admin = pair.source.client.db('admin');
-    if (!(await hidesAppliedOps({ admin }, AbortSignal.timeout(10_000)))) this.skip();
+    if (!(await hidesAppliedOps({ admin }, AbortSignal.timeout(10_000))))
+      skipBecause(this, 'change streams of this server show what applyOps writes');
   });
   before(async () => {
-    for (const { client } of [pair.source, pair.destination]) {
-      const admin = client.db('admin');
-      const privileges = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
-      await admin.command({ createRole: 'everything', privileges, roles: [] });
-      await admin.command({ grantRolesToUser: 'admin', roles: ['everything'] });
-    }
+    await allowEverything(pair);
   });
   beforeEach(async () => {
     await pair.reset();

@@ -41,6 +41,18 @@ export interface ClusterPairOptions extends Omit<ReplicaSetOptions, 'members' | 
   readonly roles?: Readonly<Record<'source' | 'destination', SyncerRoles>>;
 }
 
+/** Lets the user `admin` of both sides do everything, such as `applyOps`. */
+export async function allowEverything(
+  pair: Pick<ClusterPair, 'source' | 'destination'>,
+): Promise<void> {
+  for (const { client } of [pair.source, pair.destination]) {
+    const admin = client.db('admin');
+    const privileges = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
+    await admin.command({ createRole: 'everything', privileges, roles: [] });
+    await admin.command({ grantRolesToUser: 'admin', roles: ['everything'] });
+  }
+}
+
 /** Gives the tests of a suite a pair of replica sets: to be called in `describe`, used in hooks and tests. */
 export function useClusterPair({ roles, ...options }: ClusterPairOptions = {}): ClusterPair {
   let sides: Readonly<Record<'source' | 'destination', Side>> | undefined;

@@ -4,7 +4,13 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { deploymentOf } from '../../../mongo/deployment.ts';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
 import { ShardedSourceKind } from '../../../syncer/source/sharded-source.ts';
-import { commitAndWait, forward, indexOf, useClusterPair } from './cluster-pair.ts';
+import {
+  allowEverything,
+  commitAndWait,
+  forward,
+  indexOf,
+  useClusterPair,
+} from './cluster-pair.ts';
 import { failureOf } from './sharded-pair.ts';
 
 /** For what servers of some releases do differently: each test says what it expects of the one that it runs on. */
@@ -12,12 +18,7 @@ describe('differences between servers', () => {
   const pair = useClusterPair();
   let source: ClusterClient;
   before(async () => {
-    for (const { client } of [pair.source, pair.destination]) {
-      const admin = client.db('admin');
-      const privileges = [{ resource: { anyResource: true }, actions: ['anyAction'] }];
-      await admin.command({ createRole: 'everything', privileges, roles: [] });
-      await admin.command({ grantRolesToUser: 'admin', roles: ['everything'] });
-    }
+    await allowEverything(pair);
     source = createClusterClient({
       uri: pair.source.set.uri('admin'),
       option: 'cluster0',
