@@ -1,11 +1,12 @@
-import type { Document } from 'mongodb';
+import type { Document, UUID } from 'mongodb';
 import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
-import { RawCursor } from './raw-cursor.ts';
+import { hostsOf, RawCursor } from './raw-cursor.ts';
 import { bsonType, type RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
+import { type ShardKey, shardKeyFrom } from './shard-key.ts';
 import { decodeSpec } from './specification.ts';
-import { WholeReading } from './whole-reading.ts';
+import { boundedDocuments, WholeReading } from './whole-reading.ts';
 
 /**
  * What a command finds in the config database of a sharded cluster, where its router stores the placement of collections.
@@ -37,6 +38,38 @@ export async function readConfig(
  * but no shard key (src/mongo/s/catalog/type_collection.idl).
  */
 export const shardedOnly = { unsplittable: { $ne: true } } as const;
+
+/** A collection that has a shard key. */
+export interface ShardedCollection {
+  readonly namespace: string;
+  readonly key: ShardKey;
+}
+
+/** The sharded collections of a cluster, by their UUIDs as 32 hexadecimal digits. */
+export type ShardKeys = ReadonlyMap<string, ShardedCollection>;
+
+/** @param uuids - of the collections in question; all by default. */
+export async function readShardKeys(
+  { decoded }: ClusterClient,
+  signal: AbortSignal,
+  uuids?: readonly UUID[],
+): Promise<ShardKeys> {
+  const filter = {
+    ...shardedOnly,
+    dropped: { $ne: true },
+    ...(uuids && { uuid: { $in: [...uuids] } }),
+  };
+  const rows = decoded.db('config').collection('collections').find(filter, { signal });
+  const found = new Map<string, ShardedCollection>();
+  const server = hostsOf(decoded);
+  for await (const row of boundedDocuments(rows)) {
+    const placed = checkedRow(row, 'a document of config.collections', server);
+    const key = shardKeyFrom(placed.field('key').document());
+    const uuidHex = placed.field('uuid').uuid().toHexString(false);
+    found.set(uuidHex, { namespace: placed.field('_id').text(), key });
+  }
+  return found;
+}
 
 /** With names as they are displayed, even if they are not UTF-8: no collection with such a name is synced. */
 function readable(row: RawDocument): Document {

@@ -8,6 +8,9 @@ export interface IdRange {
   readonly max: Document | null;
 }
 
+/** All documents of a collection. */
+export const wholeRange: IdRange = { min: null, max: null };
+
 /** The ranges into which some bounds, in order, split a collection: the first is open below, the last one above. */
 export function rangesBetween(bounds: readonly Document[]): IdRange[] {
   return [null, ...bounds].map((min, index) => ({ min, max: bounds[index] ?? null }));

@@ -26,6 +26,14 @@ export function shardKeyDocument(key: ShardKey): Document {
   return Object.fromEntries(key.map(({ field, kind }) => [field, kind]));
 }
 
+/** True for two shard keys of the same fields in the same order. */
+export function isSameKey(one: ShardKey, other: ShardKey): boolean {
+  return (
+    one.length === other.length &&
+    one.every(({ field, kind }, at) => field === other[at]?.field && kind === other[at].kind)
+  );
+}
+
 /**
  * True if the `_id` of a document determines its shard, as it does without a shard key: a second document with the same `_id`
  * is refused. With any other shard key each shard refuses only duplicates of its own documents.

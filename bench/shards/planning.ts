@@ -34,7 +34,8 @@ export function measurePlanning(shards: number, chunks: number): PlanningResult 
     return chunks * chunkBytes * (0.5 + shard / Math.max(1, shards - 1));
   });
   const sizeBytes = sizes.reduce((sum, bytes) => sum + bytes, 0);
-  const count = partitionCount(sizeBytes, { partitionMebibytes: 64, instances: shards });
+  const size = { sizeBytes, documentCount: 0, isAdopted: false };
+  const count = partitionCount(size, { partitionMebibytes: 64, instances: shards });
   const samples = Array.from({ length: count * samplesPerPartition }, (): Document => {
     return { _id: new ObjectId() };
   });

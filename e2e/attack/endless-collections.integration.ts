@@ -38,7 +38,7 @@ const collection = encodeCollection({
   namespace: { db: 'shop', coll: 'items' },
   ...{ destinationUuid: null, shardKey: null, options: {}, indexes: [] },
   ...{ namedAt: time, namedBy: time, specifiedAt: time, replacedUuid: null },
-  ...{ sizeBytes: 7, documentCount: 1, isCopied: false },
+  ...{ sizeBytes: 7, documentCount: 1, isAdopted: false, isCopied: false },
 });
 
 function storeOf(cluster: ClusterClient): SyncStore {

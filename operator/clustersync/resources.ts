@@ -128,7 +128,7 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
 /** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
-  const { includeNamespaces, excludeNamespaces, sharding } = spec;
+  const { includeNamespaces, excludeNamespaces, initialData, sharding } = spec;
   return {
     source: 'cluster0',
     destination: 'cluster1',
@@ -136,6 +136,7 @@ export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
     enableUserWriteBlocking,
     reversible,
     ...(includeNamespaces && { includeNamespaces }),
+    ...(initialData && { initialData }),
     ...(excludeNamespaces && { excludeNamespaces }),
     ...(sharding && { sharding }),
   };

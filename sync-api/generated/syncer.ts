@@ -61,6 +61,10 @@ export interface StartBody {
    */
   reversible?: boolean;
   /**
+   * Whether the destination already has a copy of the data, such as a restored backup or volume snapshot. Absent (the default): it must be empty. Present: what differs from the source is replaced, and what the source does not have is deleted, in all selected namespaces of the destination.
+   */
+  initialData?: 'Absent' | 'Present';
+  /**
    * Accepted from scripts for mongosync. This tool has no embedded verifier: with enabled true, a warning in progress says that nothing was compared.
    */
   verification?: {
@@ -156,6 +160,7 @@ export interface IdleProgress {
   startedAt: null;
   optionsDigest: null;
   reversals: null;
+  repairs: null;
   canCommit: false;
   commitUnderWay: null;
   canWrite: null;
@@ -170,6 +175,7 @@ export interface IdleProgress {
   estimatedSecondsToCatchUp: null;
   estimatedOplogTimeRemainingSeconds: null;
   indexBuilding: null;
+  reconciliation: null;
   warnings: null;
 }
 /**
@@ -192,6 +198,10 @@ export interface SyncProgress {
    * how many times the sync was reversed: each reversal syncs a new data set, and earlier comparisons prove nothing about it
    */
   reversals: number;
+  /**
+   * how many times the sync was begun again by a repair
+   */
+  repairs: number;
   /**
    * a commit request will succeed: changes are being applied; within the last 3 s the source has answered, a majority of the destination has acknowledged a write, and neither side had a featureCompatibilityVersion that rules out a commit; nothing that a commit would wait for has failed, or waited for other instances, for more than 3 s, or been pending on the destination for more than 10 s; and no index is left that can be built beforehand and would delay the commit by more than 10 s or an unknown time. If it is false although the copy is complete, `warnings` say why
    */
@@ -281,6 +291,19 @@ export interface SyncProgress {
      * in total
      */
     collectionsTotal: number;
+  } | null;
+  /**
+   * of a sync that was repaired, or started with `initialData: Present`: what this process has compared with the documents that the destination already had; null otherwise
+   */
+  reconciliation: {
+    /**
+     * documents of the source that were compared
+     */
+    comparedDocuments: number;
+    /**
+     * documents that differed, or were on one side only: replaced, inserted or deleted
+     */
+    changedDocuments: number;
   } | null;
   /**
    * messages for people: see below

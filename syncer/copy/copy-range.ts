@@ -1,5 +1,5 @@
 import type { Document, WriteConcernSettings } from 'mongodb';
-import { type IdRange, idRangeQueries } from '../../mongo/id-range.ts';
+import { type IdRange, idRangeQueries, wholeRange } from '../../mongo/id-range.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
@@ -12,6 +12,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
+import { RangeReconciler } from './reconcile-range.ts';
 
 /** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
@@ -45,6 +46,7 @@ export class RangeCopier {
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
   readonly #workers: number;
+  readonly #reconciler: RangeReconciler;
 
   constructor(
     source: Source,
@@ -56,12 +58,13 @@ export class RangeCopier {
     this.#monitor = monitor;
     this.#logger = logger;
     this.#workers = workers;
+    this.#reconciler = new RangeReconciler(source, destination, monitor, logger);
   }
 
   /**
    * Copies documents of a collection to where it is on the destination, as bytes. Finds the collection by its UUID, whatever
    * its name is now; one that is gone has nothing to copy. After a temporary error it begins again: what is there already
-   * stays.
+   * stays. A collection that was on the destination before the copy is reconciled.
    * @returns the bytes read.
    */
   async copyRange(
@@ -79,6 +82,11 @@ export class RangeCopier {
           { namespace: namespaceText(collection.namespace) },
           'dropped on the source during the copy',
         );
+        return;
+      }
+      if (collection.isAdopted) {
+        const idRange = range === 'all' ? wholeRange : range;
+        bytes += await this.#reconciler.reconcile({ collection, from, range: idRange });
         return;
       }
       const mayBeThere = isRepeated || attempt > 0 || this.#monitor.restarts > 0;

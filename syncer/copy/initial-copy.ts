@@ -77,7 +77,7 @@ export class InitialCopy {
     const { catalog, settings } = this.#parts;
     const { partitionMebibytes, share } = settings;
     const limits = { partitionMebibytes, instances: share.count };
-    const countOf = ({ sizeBytes }: TrackedCollection): number => partitionCount(sizeBytes, limits);
+    const countOf = (one: TrackedCollection): number => partitionCount(one, limits);
     const large = catalog.collections().filter((one) => countOf(one) > 1 && canPartition(one));
     await forEachConcurrently(large, splitSideBySide, async (collection) => {
       await this.#partition(collection, countOf(collection));

@@ -160,6 +160,7 @@ export class CatalogChanges {
       specifiedAt: event.time,
       sizeBytes: 0,
       documentCount: 0,
+      isAdopted: false,
       isCopied: true,
     };
     // Stored first: after a crash between the two steps the collection is known to be the sync's.

@@ -9,6 +9,7 @@ import type { Source } from '../source/source.ts';
 import type { SyncRecord, TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
+import { PresentCollections } from './present-collections.ts';
 import { shardCollection } from './shard-collection.ts';
 
 /** What creating collections needs. */
@@ -17,7 +18,7 @@ interface CreatorParts {
   readonly destination: Destination;
   readonly catalog: TrackedCatalog;
   readonly store: WorkStore;
-  readonly options: Pick<StartOptions, 'buildIndexes'>;
+  readonly options: Pick<StartOptions, 'buildIndexes' | 'initialData'>;
   readonly logger: Logger;
 }
 
@@ -32,15 +33,19 @@ export class CollectionCreator {
   /**
    * Reads the source's catalog and creates all selected collections and views on the destination, the first of them while
    * others are still being read. It fixes the start time first: every later change appears as a change event. When repeated
-   * after a crash, it drops what it made before: nothing has been copied yet. The stored catalog belongs to this sync (see
+   * after a crash, it drops what it made before: nothing has been copied yet. A repair, and a start with `initialData: Present`,
+   * keep what can be made equal to the source (see {@link PresentCollections}). The stored catalog belongs to this sync (see
    * {@link forgetAll}).
    * @returns what to store of it.
    * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
   async createAll(): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount'>> {
     const { source, destination, catalog, store, options, logger } = this.#parts;
-    await this.#dropAllMade();
-    await this.forgetAll();
+    const present = await this.#listPresent();
+    if (!present) {
+      await this.#dropAllMade();
+      await this.forgetAll();
+    }
     await store.resetInstances();
 
     const startTime = await source.majorityTime();
@@ -51,16 +56,18 @@ export class CollectionCreator {
         const listings = await source.catalog.list(startTime);
         for (const view of listings.flatMap(({ views }) => views)) await catalog.putView(view);
         for (const listing of listings) {
-          for await (const tracked of source.catalog.trackListed(listing)) {
+          for await (const listed of source.catalog.trackListed(listing)) {
+            const tracked = present ? await present.adopt(listed) : listed;
             // Stored first: after a crash between the two it is known to be the sync's.
             await catalog.put(...tracked);
             tracked.forEach(create);
           }
         }
+        await present?.dropOthers();
         return listings.map(({ db, read: { at: time } }) => ({ db, time }));
       });
     const withIndexes = options.buildIndexes === 'beforeDataCopy';
-    const catalogTimes = await this.#createAsRead(read, withIndexes);
+    const catalogTimes = await this.#createAsRead(read, withIndexes, present);
     for (const { namespace, options: viewOptions } of catalog.views())
       await destination.views.createFirst(namespace, viewOptions);
     const collections = catalog.collections();
@@ -96,15 +103,30 @@ export class CollectionCreator {
     return { ...tracked, destinationUuid: created.uuid };
   }
 
+  /** Undefined if the destination has nothing to keep. */
+  async #listPresent(): Promise<PresentCollections | undefined> {
+    const { destination, options, store } = this.#parts;
+    const isPresent = options.initialData === 'Present';
+    if (!isPresent && store.live.current.repairs === 0) return undefined;
+    await destination.leftIndexes.clear();
+    await store.forgetPartitions();
+    const warn = async (warning: string): Promise<void> => {
+      await store.warn(warning);
+    };
+    return await PresentCollections.list({ ...this.#parts, warn }, isPresent);
+  }
+
   async #createAsRead<R>(
     read: (create: (tracked: TrackedCollection) => void) => Promise<R>,
     withIndexes: boolean,
+    present: PresentCollections | undefined,
   ): Promise<R> {
     const { source, destination, catalog, logger } = this.#parts;
     return await destination.together(async (concern) => {
       const result = await forEachAsGiven(read, catalogSideBySide, async (collection) => {
         const { namespace, indexes } = collection;
-        await destination.made.create(collection, concern);
+        if (collection.isAdopted) await present?.align(collection);
+        else await destination.made.create(collection, concern);
         if (withIndexes) await destination.indexes.create(namespace, indexes, concern);
       });
       const created = catalog.collections();

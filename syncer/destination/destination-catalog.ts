@@ -5,6 +5,7 @@ import {
   listIndexBuilds,
   listNamed,
   listNamespaces,
+  listUserDatabases,
   type CollectionInfo,
   type NamespaceInfo,
 } from '../../mongo/catalog.ts';
@@ -200,6 +201,11 @@ export class DestinationCatalog {
     CollectionInfo | undefined
   > {
     return await findInDatabase(this.#deployment, namespace, destinationUuid, this.#signal);
+  }
+
+  /** The databases of users. */
+  async databases(): Promise<string[]> {
+    return await listUserDatabases(this.#deployment, this.#signal);
   }
 
   /** Everything in a database. */

@@ -1,6 +1,9 @@
+import type { Timestamp } from 'mongodb';
 import { type DocumentKey, placedQuery } from '../../mongo/document-key.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
+import { FingerprintReader } from '../../mongo/fingerprints.ts';
 import { anyOfElement, groupsOf, type Identified } from '../../mongo/id-groups.ts';
+import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
@@ -114,6 +117,16 @@ export class DestinationDocuments {
       return new RawWriter(query.length + 64).document('q', query).int32('limit', limit).finish();
     });
     await this.#delete(collection.namespace, statements);
+  }
+
+  /**
+   * The fingerprints of a range's documents.
+   * @param after - a cluster time of the destination: what is read is not older.
+   */
+  fingerprints(namespace: Namespace, range: IdRange, after: Timestamp): FingerprintReader {
+    const { destination, signal } = this.#context;
+    const readConcern = { level: 'majority', afterClusterTime: after };
+    return new FingerprintReader(destination, { namespace, range, readConcern }, signal);
   }
 
   /** The changes whose `_id` no document has: see {@link findMissing}. */

@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { checkedRow } from '../../mongo/checked-value.ts';
-import { readConfig } from '../../mongo/config-database.ts';
+import { readConfig, readShardKeys } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { hostsOf } from '../../mongo/raw-cursor.ts';
@@ -63,6 +63,14 @@ export class DestinationSharding {
   /** The ids of the shards; none if the destination is a replica set. */
   get shards(): readonly string[] {
     return this.#parts.deployment.shards;
+  }
+
+  /** The shard keys of sharded collections, by their names. */
+  async shardKeys(): Promise<ReadonlyMap<string, ShardKey>> {
+    const { deployment, signal } = this.#parts;
+    if (this.shards.length === 0) return new Map();
+    const sharded = await readShardKeys(deployment, signal);
+    return new Map([...sharded.values()].map(({ namespace, key }) => [namespace, key]));
   }
 
   /** Shards an existing collection. May be repeated. */

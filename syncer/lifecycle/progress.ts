@@ -29,6 +29,7 @@ const idleProgress: SyncerProgressAnswer = {
     startedAt: null,
     optionsDigest: null,
     reversals: null,
+    repairs: null,
     canCommit: false,
     commitUnderWay: null,
     canWrite: null,
@@ -43,6 +44,7 @@ const idleProgress: SyncerProgressAnswer = {
     estimatedSecondsToCatchUp: null,
     estimatedOplogTimeRemainingSeconds: null,
     indexBuilding: null,
+    reconciliation: null,
     warnings: null,
   },
 };
@@ -65,6 +67,7 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       startedAt: record.startedAt.toISOString(),
       optionsDigest: digestOf(record),
       reversals: record.reversals,
+      repairs: record.repairs,
       canCommit: commit.canCommit,
       commitUnderWay: commit.commitUnderWay,
       canWrite: record.canWrite,
@@ -85,6 +88,7 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       estimatedSecondsToCatchUp: catchUpOf(record, sync.isWorking, monitor),
       estimatedOplogTimeRemainingSeconds: needsOplog(record) ? monitor.oplogSecondsLeft : null,
       indexBuilding: monitor.indexBuilding,
+      reconciliation: reconciliationOf(record, monitor),
       warnings: [
         ...stateWarnings(record, monitor),
         ...commit.warnings,
@@ -118,6 +122,15 @@ function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
 function ceaStageOf(record: SyncView, { changeStage }: SyncMonitor): SyncProgress['ceaStage'] {
   const isApplying = record.phase === 'changes' && infoText(record) === infoOf.changes;
   return isApplying ? changeStage : null;
+}
+
+/** What was compared with the documents that the destination already had. */
+function reconciliationOf(
+  { repairs, options }: SyncView,
+  { comparedDocuments, changedDocuments }: SyncMonitor,
+): SyncProgress['reconciliation'] {
+  if (repairs === 0 && options.initialData !== 'Present') return null;
+  return { comparedDocuments, changedDocuments };
 }
 
 /** Warnings about the current state, shown as long as it lasts; warnings about events are kept in the record. */

@@ -8,13 +8,13 @@ import { InitialCopy } from '../copy/initial-copy.ts';
 import { CatalogChanges } from '../ddl/apply-catalog-event.ts';
 import { CollectionCreator } from '../ddl/create-collections.ts';
 import { LeftBuilds } from '../ddl/left-index-builder.ts';
+import { replicateForms } from '../ddl/replicate-forms.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Coordination } from '../instances/coordination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncerTuning } from '../options/syncer-options.ts';
 import { HandOver } from '../reverse/hand-over.ts';
-import { replicateForms } from '../reverse/replicate-forms.ts';
 import type { StreamStart } from '../source/change-reader.ts';
 import type { Source } from '../source/source.ts';
 import { commandWaitsFor, workWaitsFor } from '../store/instances.ts';
@@ -130,6 +130,7 @@ export class SyncRun {
         case 'catalog':
           resumeToken = null;
           isCopied = false;
+          monitor.appliedTime = null;
           await coordination.asCoordinator({
             phase,
             waitsFor: commandWaitsFor,

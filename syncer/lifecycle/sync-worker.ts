@@ -55,6 +55,7 @@ export class SyncWorker {
   begin(): void {
     const work = new SyncWork(this.#parts);
     this.#work = work;
+    this.#failure = undefined;
     this.#ended = work.ended.then(async (failure) => {
       if (failure) await this.#fail(failure);
     });

@@ -213,6 +213,36 @@ export class Sync {
     });
   }
 
+  /**
+   * Resolves when the sync is RUNNING and begins again: from a new start time, with the documents that are on the destination.
+   * @throws SyncError InvalidStateTransition while a reversal moves the state.
+   */
+  async repair(digest: string | undefined): Promise<void> {
+    await this.#carryOut('repair', digest, async () => {
+      const { phase, repairs } = this.live.stored;
+      if (phase === 'handover' || phase === 'preparing')
+        throw new SyncError(
+          'InvalidStateTransition',
+          'repair is allowed once the reversal is prepared: wait until changes are applied',
+        );
+      await this.#worker.work?.stop();
+      await this.#worker.ended;
+      const begun = { state: 'RUNNING', phase: 'catalog', failure: null } as const;
+      await this.#transition(
+        'repair',
+        this.live.receiving('repair', {
+          ...begun,
+          ...{ startTime: null, catalogEvent: null, collectionCount: null },
+          repairs: repairs + 1,
+        }),
+      );
+      this.monitor.forgetSource();
+      this.monitor.forgetOplog();
+      this.#logger.info({ repairs: repairs + 1 }, 'repairing');
+      this.begin();
+    });
+  }
+
   /** @throws SyncError DifferentSync if a command is for another sync; never for undefined, which matches any. */
   requireDigest(digest: string | undefined): void {
     const { view } = this;

@@ -234,6 +234,16 @@ export class Syncer {
   }
 
   /**
+   * POST /repair. Resolves when the sync begins again, from a new start time, with the documents that are on the destination.
+   * @throws SyncError InvalidStateTransition, SupersededByOtherInstance.
+   */
+  async repair(body: unknown, digest?: string): Promise<void> {
+    await this.#tell('repair', body, async (sync) => {
+      await sync.repair(digest);
+    });
+  }
+
+  /**
    * POST /reset. Resolves when it is stored that the sync will end for good, and at once if there is none.
    * @throws SyncError CleanNotAllowed, ResetUnderWay.
    */

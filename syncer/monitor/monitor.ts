@@ -55,6 +55,9 @@ export class SyncMonitor {
   isOplogUnreadable = false;
   copiedBytes = 0;
   copiedDocuments = 0;
+  /** Documents that were on the destination before the copy, by the source's count, and how many of them differed. */
+  comparedDocuments = 0;
+  changedDocuments = 0;
   eventsApplied = 0;
   /** How often work on the sync was resumed, by a restarted process or by a resume. */
   restarts = 0;
@@ -241,6 +244,8 @@ export class SyncMonitor {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
     this.copyTally.begin([]);
     this.copiedDocuments = 0;
+    this.comparedDocuments = 0;
+    this.changedDocuments = 0;
     this.forgetSource();
     this.forgetOplog();
   }
@@ -249,6 +254,18 @@ export class SyncMonitor {
     this.#counters.copiedDocuments.inc(documents);
     this.#counters.copiedBytes.inc(bytes);
     this.copiedDocuments += documents;
+    this.copiedBytes += bytes;
+  }
+
+  /**
+   * Adds documents that were on the destination before the copy, or should have been.
+   * @param changed - how many of them differed, or were on one side only.
+   */
+  addReconciled(documents: number, bytes: number, changed: number): void {
+    this.#counters.comparedDocuments.inc(documents);
+    this.#counters.changedDocuments.inc(changed);
+    this.comparedDocuments += documents;
+    this.changedDocuments += changed;
     this.copiedBytes += bytes;
   }
 

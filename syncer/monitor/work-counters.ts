@@ -7,6 +7,8 @@ export const metricPrefix = 'clustersync_syncer_';
 export class WorkCounters {
   readonly copiedDocuments: Counter;
   readonly copiedBytes: Counter;
+  readonly comparedDocuments: Counter;
+  readonly changedDocuments: Counter;
   readonly events: Counter<'kind'>;
   readonly retries: Counter<'work'>;
   readonly errors: Counter<'error'>;
@@ -26,6 +28,14 @@ export class WorkCounters {
     this.copiedBytes = counter(
       'copied_bytes',
       'Bytes copied by this process in the initial copy, including repeats.',
+    );
+    this.comparedDocuments = counter(
+      'compared_documents',
+      'Documents of the source that this process compared with those that the destination already had.',
+    );
+    this.changedDocuments = counter(
+      'changed_documents',
+      'Documents that differed in that comparison: replaced, inserted or deleted on the destination.',
     );
     this.events = counter('events_applied', 'Change events applied by this process.', ['kind']);
     this.retries = counter('retries', 'Retries after a transient error.', ['work']);

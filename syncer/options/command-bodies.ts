@@ -91,6 +91,8 @@ export interface StartOptions {
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;
+  /** Whether the destination has a copy of the data already, such as a restored backup: none by default. */
+  readonly initialData?: 'Absent' | 'Present';
   /** A word of mongosync's: there is no embedded verifier, and progress says so to those who ask for it. */
   readonly verification?: { readonly enabled: boolean };
 }

@@ -189,7 +189,8 @@ async function checkKinds({ source }: CheckSubject): Promise<Blocker[]> {
   return blockers;
 }
 
-async function checkEmpty({ destination }: CheckSubject): Promise<Blocker[]> {
+async function checkEmpty({ destination, options }: CheckSubject): Promise<Blocker[]> {
+  if (options.initialData === 'Present') return [];
   const { selected } = await destination.listing();
   if (selected.length === 0) return [];
   const text = `the destination already has data: ${namesOf(selected)}`;

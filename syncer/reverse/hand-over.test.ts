@@ -31,6 +31,7 @@ const collection: TrackedCollection = {
   specifiedAt: oldTime,
   sizeBytes: 1,
   documentCount: 1,
+  isAdopted: false,
   isCopied: true,
 };
 const view: TrackedView = {

@@ -3,7 +3,7 @@ import { Timestamp, UUID } from 'mongodb';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { suspectsOf } from './sharded-source.ts';
-import type { ShardedSource } from './source-kind.ts';
+import type { ShardedCollection } from '../../mongo/config-database.ts';
 
 const [one, other] = [new UUID(), new UUID()];
 const [oneHex, otherHex] = [one.toHexString(false), other.toHexString(false)];
@@ -24,6 +24,7 @@ function tracked(shardKey: ShardKey | null): TrackedCollection {
     specifiedAt: never,
     sizeBytes: 0,
     documentCount: 0,
+    isAdopted: false,
     isCopied: true,
   };
 }
@@ -48,10 +49,9 @@ describe('collections that may have been resharded', () => {
   ];
   for (const [what, shardKey, sharded, found] of cases) {
     it(`${found.length > 0 ? 'are those of which' : 'are none where'} ${what}`, () => {
-      const source = Object.entries(sharded).map(([uuid, namespace]): [string, ShardedSource] => [
-        uuid,
-        { namespace, key },
-      ]);
+      const source = Object.entries(sharded).map(
+        ([uuid, namespace]): [string, ShardedCollection] => [uuid, { namespace, key }],
+      );
       assert.deepEqual([...suspectsOf([tracked(shardKey)], new Map(source))], found);
     });
   }

@@ -1,17 +1,15 @@
 import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
 import { type CollectionInfo, findCollection } from '../../mongo/catalog.ts';
-import { checkedRow } from '../../mongo/checked-value.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
-import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
+import { readConfig, readShardKeys, type ShardKeys } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
-import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
+import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
-import { boundedDocuments } from '../../mongo/whole-reading.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import { SyncError } from '../../service/errors.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
@@ -23,8 +21,6 @@ import {
   latestKnownTime,
   readConcernNow,
   type ReadLevel,
-  type ShardedSource,
-  type ShardKeys,
   type SourceKind,
   type SourceZone,
 } from './source-kind.ts';
@@ -73,24 +69,7 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   async readShardKeys(uuids?: readonly UUID[]): Promise<ShardKeys> {
-    const filter = {
-      ...shardedOnly,
-      dropped: { $ne: true },
-      ...(uuids && { uuid: { $in: [...uuids] } }),
-    };
-    const rows = this.#deployment.decoded
-      .db('config')
-      .collection('collections')
-      .find(filter, { signal: this.#signal });
-    const found = new Map<string, ShardedSource>();
-    const server = hostsOf(this.#deployment.decoded);
-    for await (const row of boundedDocuments(rows)) {
-      const placed = checkedRow(row, 'a document of config.collections', server);
-      const key = shardKeyFrom(placed.field('key').document());
-      const uuidHex = placed.field('uuid').uuid().toHexString(false);
-      found.set(uuidHex, { namespace: placed.field('_id').text(), key });
-    }
-    return found;
+    return await readShardKeys(this.#deployment, this.#signal, uuids);
   }
 
   async wantedShardKey(

@@ -251,6 +251,7 @@ export class SourceCatalog {
         replacedUuid: null,
         specifiedAt: read.at,
         ...size,
+        isAdopted: false,
         isCopied: false,
       });
     });

@@ -1,7 +1,8 @@
 import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
-import { idBound } from '../../mongo/id-range.ts';
+import { FingerprintReader } from '../../mongo/fingerprints.ts';
+import { idBound, type IdRange } from '../../mongo/id-range.ts';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import {
@@ -84,6 +85,18 @@ export class SourceDocuments {
       readConcern: { level: 'majority', afterClusterTime },
     };
     return await RawCursor.open(deployment.raw, from.db, find, { signal, batchSize });
+  }
+
+  /** The fingerprints of a range's documents, not older than what {@link open} reads. */
+  fingerprints(
+    { uuid, namedAt }: Pick<TrackedCollection, 'uuid' | 'namedAt'>,
+    from: Namespace,
+    range: IdRange,
+  ): FingerprintReader {
+    const { deployment, known, signal } = this.#parts;
+    const readConcern = readConcernNow(known, 'majority', namedAt);
+    const query = { namespace: from, range, readConcern, collectionUUID: uuid };
+    return new FingerprintReader(deployment, query, signal);
   }
 
   /**

@@ -1,4 +1,5 @@
 import type { Timestamp, UUID } from 'mongodb';
+import type { ShardKeys } from '../../mongo/config-database.ts';
 import { type CollectionInfo, isNoCollection } from '../../mongo/catalog.ts';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { later } from '../../mongo/cluster-time.ts';
@@ -45,15 +46,6 @@ export function readConcernNow(
   const afterClusterTime = latestKnownTime(known, ...times);
   return { level, ...(afterClusterTime && { afterClusterTime }) };
 }
-
-/** A collection that has a shard key on a sharded source. */
-export interface ShardedSource {
-  readonly namespace: string;
-  readonly key: ShardKey;
-}
-
-/** The sharded collections of a source, by their UUIDs as 32 hexadecimal digits. */
-export type ShardKeys = ReadonlyMap<string, ShardedSource>;
 
 /** The size of a collection, by its servers' own counts. */
 export type CollectionSize = Pick<TrackedCollection, 'sizeBytes' | 'documentCount'>;
@@ -144,7 +136,7 @@ export function replicaSetSource(
     showsMigrationEvents: true,
     hasReadableOplog: true,
     repeatsRenames: false,
-    readShardKeys: async () => await Promise.resolve(new Map<string, ShardedSource>()),
+    readShardKeys: async () => await Promise.resolve(new Map()),
     async wantedShardKey({ namespace, options }) {
       const key = requestedShardKey(sharding, namespace);
       if (key === undefined) return null;

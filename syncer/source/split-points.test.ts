@@ -26,11 +26,20 @@ describe('partitionCount', () => {
   it('is at least one and bounded', () => {
     const settings = { partitionMebibytes: 64, instances: 2 };
     const bytes = 64 * 1024 * 1024;
-    assert.equal(partitionCount(0, settings), 1);
-    assert.equal(partitionCount(bytes, settings), 1);
-    assert.equal(partitionCount(bytes + 1, settings), 2);
-    assert.equal(partitionCount(1e15, settings), 512);
-    assert.equal(partitionCount(1e15, { ...settings, instances: 1_000 }), 4_000);
+    const countOf = (sizeBytes: number, given = settings): number =>
+      partitionCount({ sizeBytes, documentCount: 1e9, isAdopted: false }, given);
+    assert.equal(countOf(0), 1);
+    assert.equal(countOf(bytes), 1);
+    assert.equal(countOf(bytes + 1), 2);
+    assert.equal(countOf(1e15), 512);
+    assert.equal(countOf(1e15, { ...settings, instances: 1_000 }), 4_000);
+  });
+
+  it('depends on the number of documents, too, if their hashes are held', () => {
+    const settings = { partitionMebibytes: 64, instances: 2 };
+    const countOf = (documentCount: number): number =>
+      partitionCount({ sizeBytes: 1, documentCount, isAdopted: true }, settings);
+    assert.deepEqual([0, 100_000, 100_001, 1e12].map(countOf), [1, 1, 2, 8_192]);
   });
 });
 

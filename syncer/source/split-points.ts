@@ -5,6 +5,8 @@ import type { Partition, TrackedCollection } from '../store/records.ts';
 
 const maxPartitions = 512;
 const partitionsPerInstance = 4;
+const maxAdoptedPartitions = 8_192;
+const maxReconciledDocuments = 100_000;
 
 /**
  * True if a collection may be read in ranges of `_id`: a capped one has to keep its order. A clustered one takes bounds of its
@@ -21,13 +23,23 @@ export interface PartitionSettings {
   readonly instances: number;
 }
 
-/** How many partitions to split a collection into: enough for all instances to have some, if there are many. */
+/**
+ * How many partitions to split a collection into: enough for all instances to have some, if there are many. Of an adopted one,
+ * the hashes of a partition's documents are held in memory.
+ */
 export function partitionCount(
-  sizeBytes: number,
+  {
+    sizeBytes,
+    documentCount,
+    isAdopted,
+  }: Pick<TrackedCollection, 'sizeBytes' | 'documentCount' | 'isAdopted'>,
   { partitionMebibytes, instances }: PartitionSettings,
 ): number {
-  const most = Math.max(maxPartitions, instances * partitionsPerInstance);
-  return Math.min(most, Math.max(1, Math.ceil(sizeBytes / (partitionMebibytes * 1024 * 1024))));
+  const atMost = isAdopted ? maxAdoptedPartitions : maxPartitions;
+  const most = Math.max(atMost, instances * partitionsPerInstance);
+  const byBytes = Math.ceil(sizeBytes / (partitionMebibytes * 1024 * 1024));
+  const byDocuments = isAdopted ? Math.ceil(documentCount / maxReconciledDocuments) : 1;
+  return Math.min(most, Math.max(1, byBytes, byDocuments));
 }
 
 /** Every n-th of the sorted samples, to make `count` ranges. Equal neighbours count once. */

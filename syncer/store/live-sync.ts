@@ -14,7 +14,7 @@ export type RecordPlace = Pick<
 
 /** A command that is on its way to the store. */
 export interface SentCommand {
-  readonly command: 'pause' | 'resume' | 'commit' | 'reverse';
+  readonly command: 'pause' | 'resume' | 'commit' | 'reverse' | 'repair';
   /** Since when, by performance.now. */
   readonly sentMs: number;
 }

@@ -24,7 +24,7 @@ export interface ClusterRecord {
 }
 
 /** A command that is carried out once every instance has been given it. Each instance pauses and resumes on its own. */
-export type GroupCommand = 'start' | 'commit' | 'reverse';
+export type GroupCommand = 'start' | 'commit' | 'reverse' | 'repair';
 
 /** Why an instance stopped for good. */
 export interface FailureRecord {
@@ -63,6 +63,8 @@ export interface SyncRecord {
   readonly catalogEvent: string | null;
   /** How often the sync was reversed: of two records of a sync the one with more counts. */
   readonly reversals: number;
+  /** How often the sync was repaired: begun again from a new start time, with the documents that are on the destination. */
+  readonly repairs: number;
   readonly options: StartOptions;
   readonly source: ClusterRecord;
   readonly destination: ClusterRecord;
@@ -153,6 +155,8 @@ export interface TrackedCollection {
   /** Documents and bytes when it was first seen: estimates. */
   readonly sizeBytes: number;
   readonly documentCount: number;
+  /** It was on the destination before the copy, which compares its documents, and brings those that differ. */
+  readonly isAdopted: boolean;
   readonly isCopied: boolean;
 }
 
@@ -212,6 +216,7 @@ export function newRecord(
     paused: [],
     catalogEvent: null,
     reversals: 0,
+    repairs: 0,
     options,
     source: cluster(options.source),
     destination: cluster(options.destination),

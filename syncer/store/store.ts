@@ -311,6 +311,11 @@ export class SyncStore {
     await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
   }
 
+  /** Forgets all partitions: the copy begins again. */
+  async deleteAllPartitions(): Promise<void> {
+    await this.#partitions.deleteMany({});
+  }
+
   /** Forgets the partitions of a collection: it will be copied as a whole. */
   async deletePartitions(collection: UUID): Promise<void> {
     await this.#partitions.deleteMany({ '_id.collection': collection });

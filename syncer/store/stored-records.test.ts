@@ -26,7 +26,7 @@ const collection = encodeCollection({
   options: { capped: true },
   indexes: [],
   ...{ namedAt: time, namedBy: time, specifiedAt: time, replacedUuid: null },
-  ...{ sizeBytes: 7, documentCount: 1, isCopied: false },
+  ...{ sizeBytes: 7, documentCount: 1, isAdopted: false, isCopied: false },
 });
 
 const records = {

@@ -11,6 +11,7 @@ import type { StoredPhase } from './encoding.ts';
 import type {
   ClusterRecord,
   FailureRecord,
+  GroupCommand,
   InstanceRecord,
   Phase,
   ResetRecord,
@@ -27,7 +28,7 @@ const storedPhases = [
   ...(['catalog', 'copy', 'changes', 'restoring'] as const),
   ...(['done', 'handover', 'loosening'] as const),
 ] as const satisfies StoredPhase[];
-const commands = ['start', 'commit', 'reverse'] as const;
+const commands = ['start', 'commit', 'reverse', 'repair'] as const satisfies GroupCommand[];
 const clusterNames = ['cluster0', 'cluster1'] as const;
 
 function phaseOf(stored: StoredPhase): Phase {
@@ -59,6 +60,7 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
     paused: textsIn(record.field('paused')),
     catalogEvent: record.orNull('catalogEvent')?.text() ?? null,
     reversals: record.field('reversals').count(),
+    repairs: record.optional('repairs')?.count() ?? 0,
     options: optionsIn(record.field('options')),
     source: clusterIn(record.field('source')),
     destination: clusterIn(record.field('destination')),
@@ -157,6 +159,7 @@ export function collectionIn(from: StoredIn, found: Document): TrackedCollection
     specifiedAt: record.field('specifiedAt').timestamp(),
     sizeBytes: record.field('sizeBytes').count(),
     documentCount: record.field('documentCount').count(),
+    isAdopted: record.optional('isAdopted')?.boolean() ?? false,
     isCopied: record.field('isCopied').boolean(),
   };
 }

@@ -5,7 +5,7 @@ import type { SyncView } from './records.ts';
 export type SyncState = 'IDLE' | SyncView['state'];
 
 /** The commands of the API. */
-export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse';
+export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'repair';
 
 /** What decides whether a command is accepted. */
 export interface Situation {
@@ -39,6 +39,7 @@ const transitions: Readonly<Record<Command, Transition>> = {
   resume: { from: 'PAUSED', to: 'RUNNING' },
   commit: { from: 'RUNNING', to: 'COMMITTING' },
   reverse: { from: 'COMMITTED', to: 'RUNNING' },
+  repair: { from: 'RUNNING', to: 'RUNNING' },
 };
 
 const fixedOptions =
@@ -51,7 +52,8 @@ const fixedOptions =
  */
 export function stateAfter(command: Command, situation: Situation): SyncState {
   const { from, to } = transitions[command];
-  if (situation.failure && command !== 'start') throw situation.failure;
+  if (situation.failure && command !== 'start' && !isRepairOf(command, situation.failure))
+    throw situation.failure;
   if (situation.state !== from) throw notAllowed(command, situation.state);
   if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
     throw situation.versionRefusal;
@@ -67,6 +69,11 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   if (command === 'reverse' && !situation.isReversible)
     throw new SyncError('NotReversible', 'the sync was started without reversible: true');
   return to;
+}
+
+/** A repair begins again what has stopped, unless another process has the sync. */
+function isRepairOf(command: Command, failure: SyncError): boolean {
+  return command === 'repair' && failure.name !== 'SupersededByOtherInstance';
 }
 
 /** Why a command is not accepted in another state than its own: InvalidStateTransition. */

@@ -70,6 +70,12 @@ export class WorkStore {
     await this.#parts.store.resetInstances();
   }
 
+  /** Forgets the partitions of all collections. Not retried: it is part of a step that is. */
+  async forgetPartitions(): Promise<void> {
+    this.requireLease();
+    await this.#parts.store.deleteAllPartitions();
+  }
+
   /** A collection as stored: another coordinator may have changed it. Not retried: callers look again later. */
   async readCollection(uuid: UUID): Promise<TrackedCollection | undefined> {
     return await this.#parts.store.readCollection(uuid);

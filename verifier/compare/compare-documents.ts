@@ -1,7 +1,7 @@
 import type { Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
-import type { IdRange } from '../../mongo/id-range.ts';
+import { type IdRange, wholeRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import { inGroupsWithin } from '../../service/groups.ts';
@@ -16,7 +16,6 @@ import {
   inOrder,
   readBatches,
   readRange,
-  wholeRange,
   type Fetches,
   type ReadContext,
 } from './read-documents.ts';

@@ -92,9 +92,6 @@ export interface ReadContext {
   readonly signal: AbortSignal;
 }
 
-/** All documents of a collection. */
-export const wholeRange: IdRange = { min: null, max: null };
-
 /** Batches of a range's documents of one side, in the order of `_id`. One `_id` may occur twice, on two shards. */
 export async function* readRange(
   context: ReadContext,

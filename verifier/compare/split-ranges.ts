@@ -4,7 +4,7 @@ import { checkedRow } from '../../mongo/checked-value.ts';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { rangesBetween, type IdRange } from '../../mongo/id-range.ts';
+import { rangesBetween, type IdRange, wholeRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { elementsOf, idElement, type RawElement } from '../../mongo/raw-bson.ts';
 import { hostsOf } from '../../mongo/raw-cursor.ts';
@@ -12,7 +12,6 @@ import { decodeElement } from '../../mongo/raw-value.ts';
 import { sortedSample } from '../../mongo/sample.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import { boundDocument, idKey } from './id-key.ts';
-import { wholeRange } from './read-documents.ts';
 import type { Amount } from './sides.ts';
 
 const maxRanges = 1000;

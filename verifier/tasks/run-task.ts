@@ -1,6 +1,6 @@
 import { Binary, MongoServerError } from 'mongodb';
 import { listIndexes } from '../../mongo/catalog.ts';
-import { idBound, type IdRange } from '../../mongo/id-range.ts';
+import { idBound, type IdRange, wholeRange } from '../../mongo/id-range.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { neededAction } from '../../mongo/server-errors.ts';
@@ -27,7 +27,6 @@ import {
   type CatalogCache,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
-import { wholeRange } from '../compare/read-documents.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { PassKind, Task, TaskWork } from '../store/records.ts';
 

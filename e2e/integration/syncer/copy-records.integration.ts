@@ -32,7 +32,7 @@ describe('what is recorded of a copy', () => {
     ...{ uuid, namespace, options: {}, indexes: [], shardKey: null },
     ...{ destinationUuid: null, replacedUuid: null },
     ...{ namedAt: time, namedBy: time, specifiedAt: time },
-    ...{ isCopied: false, sizeBytes: 0, documentCount: 0 },
+    ...{ isAdopted: false, isCopied: false, sizeBytes: 0, documentCount: 0 },
   };
 
   async function evidence(): Promise<CopyEvidence | undefined> {

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
-import { MongoServerError, type Timestamp } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
+import { rollOver } from './roll-over.ts';
 import { canBeSlow, holdCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';
-
-const cappedPositionLost = 136;
 
 describe('an oplog that has rolled over', () => {
   const pair = useClusterPair({
@@ -106,27 +104,5 @@ async function hasStoredFailure({ client }: Side): Promise<void> {
     const stored = await sync.findOne();
     assert.equal(stored?.state, 'RUNNING');
     return stored.failure?.name === 'OplogRolledOver';
-  });
-}
-
-/** Writes until nothing of what was in the oplog is left. It is truncated by 16 MiB at a time. */
-async function rollOver({ client }: Side): Promise<void> {
-  const oplog = client.db('local').collection<{ ts: Timestamp }>('oplog.rs');
-  const oldest = async (): Promise<Timestamp | undefined> =>
-    (await oplog.find().sort({ $natural: 1 }).limit(1).next())?.ts;
-  const latest = (await oplog.find().sort({ $natural: -1 }).limit(1).next())?.ts;
-  assert.ok(latest);
-  await until('the oplog rolls over', async () => {
-    await client
-      .db('noise')
-      .collection('noise')
-      .insertOne({ text: 'x'.repeat(4_000_000) });
-    try {
-      return (await oldest())?.greaterThan(latest) === true;
-    } catch (error) {
-      // The part that was being read has been truncated in the meantime.
-      if (error instanceof MongoServerError && error.code === cappedPositionLost) return false;
-      throw error;
-    }
   });
 }

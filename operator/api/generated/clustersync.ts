@@ -35,6 +35,10 @@ export interface ClusterSyncSpec {
    */
   reversible: boolean;
   /**
+   * Whether the destination already has a copy of the data, such as a restored backup or volume snapshot. Absent (the default): it must be empty. Present: what differs from the source is replaced, and what the source does not have is deleted, in all selected namespaces of the destination.
+   */
+  initialData?: 'Absent' | 'Present';
+  /**
    * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {

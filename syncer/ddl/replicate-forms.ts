@@ -22,7 +22,8 @@ export async function replicateForms(
   });
 }
 
-async function replicateForm(
+/** Gives the replicated form to one collection. May be repeated from any point. */
+export async function replicateForm(
   destination: Destination,
   collection: TrackedCollection,
 ): Promise<void> {

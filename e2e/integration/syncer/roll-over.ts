@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { MongoServerError, type Timestamp } from 'mongodb';
+import { until } from '../../ground/until.ts';
+import type { Side } from './cluster-pair.ts';
+
+const cappedPositionLost = 136;
+
+/** Writes until nothing of what was in the oplog is left. It is truncated by 16 MiB at a time. */
+export async function rollOver({ client }: Side): Promise<void> {
+  const oplog = client.db('local').collection<{ ts: Timestamp }>('oplog.rs');
+  const oldest = async (): Promise<Timestamp | undefined> =>
+    (await oplog.find().sort({ $natural: 1 }).limit(1).next())?.ts;
+  const latest = (await oplog.find().sort({ $natural: -1 }).limit(1).next())?.ts;
+  assert.ok(latest);
+  await until('the oplog rolls over', async () => {
+    await client
+      .db('noise')
+      .collection('noise')
+      .insertOne({ text: 'x'.repeat(4_000_000) });
+    try {
+      return (await oldest())?.greaterThan(latest) === true;
+    } catch (error) {
+      // The part that was being read has been truncated in the meantime.
+      if (error instanceof MongoServerError && error.code === cappedPositionLost) return false;
+      throw error;
+    }
+  });
+}

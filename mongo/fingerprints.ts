@@ -1,0 +1,188 @@
+import { hash } from 'node:crypto';
+import type { Document, UUID } from 'mongodb';
+import type { ClusterClient } from './cluster-client.ts';
+import { idRangeQueries, type IdRange } from './id-range.ts';
+import { MalformedAnswer } from './malformed-answer.ts';
+import type { Namespace } from './namespace.ts';
+import {
+  asBuffer,
+  bsonType,
+  elementsOf,
+  idElement,
+  type RawDocument,
+  type RawElement,
+} from './raw-bson.ts';
+import { RawCursor } from './raw-cursor.ts';
+import { RawValue } from './raw-value.ts';
+import { encodeSpec } from './specification.ts';
+
+/** The documents whose fingerprints are read, as in a find command. */
+export interface FingerprintQuery {
+  readonly namespace: Namespace;
+  readonly range: IdRange;
+  readonly readConcern: Document;
+  /** Refuse if the collection of this name has another UUID. */
+  readonly collectionUUID?: UUID;
+}
+
+/**
+ * A document's hash, made by the server: of its values and field names in their order (as a KeyString), and of its size in
+ * bytes. Two documents that differ have the same hash only by chance (1 in 2^64), or if they differ in nothing but how a number
+ * of the same value and size is stored: int64 5 and double 5, 0 and -0, decimal128 1.0 and 1.00; or a string and a symbol.
+ * Known by trying on 6.0.27 and 7.0.28; 6.0.5 has no `$_internalKeyStringValue`, and refuses.
+ */
+const documentHash = {
+  $toHashedIndexKey: {
+    k: { $_internalKeyStringValue: { input: '$$ROOT' } },
+    s: { $bsonSize: '$$ROOT' },
+  },
+};
+
+/** Sums of more than 2^53 would not be exact: a hash is summed up in two halves. */
+const half = 2 ** 31;
+
+/** The documents of one bucket together. */
+export interface Bucket {
+  readonly documents: number;
+  readonly bytes: number;
+  /** Equal for equal documents, in whatever order. */
+  readonly sum: string;
+}
+
+/** A document's `_id`, and its hash. The `_id` shares the memory of its batch. */
+export interface Fingerprint {
+  readonly id: RawElement;
+  readonly hash: bigint;
+}
+
+/** The fingerprints of a range of documents of one collection. */
+export class FingerprintReader {
+  readonly #cluster: ClusterClient;
+  readonly #query: FingerprintQuery;
+  readonly #signal: AbortSignal;
+
+  constructor(cluster: ClusterClient, query: FingerprintQuery, signal: AbortSignal) {
+    this.#cluster = cluster;
+    this.#query = query;
+    this.#signal = signal;
+  }
+
+  /**
+   * The documents in buckets, hashed by the server: the `_id` alone decides which bucket a document is in.
+   * @param count - how many buckets there are at most, in each direction from zero.
+   * @throws MongoServerError if the server refuses: it has no such hash.
+   */
+  async buckets(count: number): Promise<ReadonlyMap<number, Bucket>> {
+    const low = { $mod: ['$h', { $literal: half }] };
+    const pipeline = [
+      { $project: { b: bucketOf(count), s: { $bsonSize: '$$ROOT' }, h: documentHash } },
+      { $project: { b: 1, s: 1, l: low, u: { $divide: [{ $subtract: ['$h', low] }, half] } } },
+      {
+        $group: {
+          ...{ _id: '$b', n: { $sum: 1 }, s: { $sum: '$s' } },
+          ...{ l: { $sum: '$l' }, u: { $sum: '$u' } },
+        },
+      },
+    ];
+    const buckets = new Map<number, Bucket>();
+    for await (const document of this.#aggregated(pipeline)) {
+      const fields = new Map(elementsOf(document).map((element) => [element.name, element]));
+      const number = (name: string): number => numberIn(fields.get(name), name);
+      buckets.set(number('_id'), {
+        documents: number('n'),
+        bytes: number('s'),
+        sum: `${number('l')} ${number('u')}`,
+      });
+    }
+    return buckets;
+  }
+
+  /** The documents in some buckets, one by one, hashed by the server, in any order. */
+  async *inBuckets(count: number, buckets: readonly number[]): AsyncGenerator<Fingerprint, void> {
+    const pipeline = [
+      { $match: { $expr: { $in: [bucketOf(count), buckets] } } },
+      { $project: { h: documentHash } },
+    ];
+    for await (const document of this.#aggregated(pipeline)) {
+      const hashed = elementsOf(document).find(({ name }) => name === 'h');
+      if (hashed?.type !== bsonType.int64) throw malformed('h');
+      const { bytes, offset } = hashed;
+      yield { id: idElement(document), hash: asBuffer(bytes).readBigInt64LE(offset) };
+    }
+  }
+
+  /** All documents, one by one, read and hashed byte for byte, with their size. */
+  async *byBytes(): AsyncGenerator<Fingerprint & { readonly bytes: number }, void> {
+    const { namespace, range, readConcern, collectionUUID } = this.#query;
+    for (const bounds of idRangeQueries(range)) {
+      const find = {
+        ...{ find: namespace.coll, ...bounds, readConcern },
+        ...(collectionUUID && { collectionUUID }),
+      };
+      await using cursor = await this.#open(find);
+      for await (const { documents } of cursor.batches())
+        for (const document of documents)
+          yield { id: idElement(document), hash: hashOf(document), bytes: document.length };
+    }
+  }
+
+  async *#aggregated(pipeline: readonly Document[]): AsyncGenerator<RawDocument, void> {
+    const { namespace, range, readConcern, collectionUUID } = this.#query;
+    const isWhole = range.min === null && range.max === null;
+    await using cursor = await this.#open({
+      aggregate: namespace.coll,
+      pipeline: [...rangeStages(range), ...pipeline],
+      ...{ cursor: {}, allowDiskUse: true, readConcern },
+      ...(isWhole ? {} : { hint: { _id: 1 } }),
+      ...(collectionUUID && { collectionUUID }),
+    });
+    for await (const { documents } of cursor.batches()) yield* documents;
+  }
+
+  async #open(command: Document): Promise<RawCursor> {
+    const { db } = this.#query.namespace;
+    return await RawCursor.open(this.#cluster.raw, db, command, { signal: this.#signal });
+  }
+}
+
+/** 64 bits of the SHA-256 of a document's bytes. */
+function hashOf(document: RawDocument): bigint {
+  return hash('sha256', document, 'buffer').readBigInt64LE(0);
+}
+
+function bucketOf(count: number): Document {
+  return { $mod: [{ $toHashedIndexKey: '$_id' }, { $literal: count }] };
+}
+
+/** `$expr` compares across BSON types, and by the collection's collation, as the index on `_id` does, and uses that index. */
+function rangeStages({ min, max }: IdRange): Document[] {
+  const bounds = [
+    ...(min === null ? [] : [{ $gte: ['$_id', literal(min)] }]),
+    ...(max === null ? [] : [{ $lt: ['$_id', literal(max)] }]),
+  ];
+  return bounds.length === 0 ? [] : [{ $match: { $expr: { $and: bounds } } }];
+}
+
+function literal(bound: Document): Document {
+  return { $literal: new RawValue('$literal', idElement(encodeSpec(bound))) };
+}
+
+function numberIn(element: RawElement | undefined, name: string): number {
+  if (element === undefined) throw malformed(name);
+  const { type, bytes, offset } = element;
+  const buffer = asBuffer(bytes);
+  switch (type) {
+    case bsonType.int32:
+      return buffer.readInt32LE(offset);
+    case bsonType.int64:
+      return Number(buffer.readBigInt64LE(offset));
+    case bsonType.double:
+      return buffer.readDoubleLE(offset);
+    default:
+      throw malformed(name);
+  }
+}
+
+function malformed(name: string): MalformedAnswer {
+  return new MalformedAnswer(`fingerprints of documents without a number ${name}`);
+}

@@ -1,0 +1,197 @@
+import type { CollectionInfo, NamespaceInfo } from '../../mongo/catalog.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
+import {
+  isIdIndex,
+  isTrue,
+  replicatedIndex,
+  replicatedOptions,
+} from '../../mongo/replicated-form.ts';
+import { isSameKey, type ShardKey } from '../../mongo/shard-key.ts';
+import { isSameOptions, isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { Logger } from '../../service/logger.ts';
+import { catalogSideBySide, madeByOthers } from '../destination/destination-catalog.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { Source } from '../source/source.ts';
+import type { TrackedCollection } from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import { replicateForm } from './replicate-forms.ts';
+
+/** What deciding on present collections needs. */
+interface PresentParts {
+  readonly source: Source;
+  readonly destination: Destination;
+  readonly catalog: TrackedCatalog;
+  readonly logger: Logger;
+  /** Adds a warning to the progress. */
+  readonly warn: (warning: string) => Promise<void>;
+}
+
+/** How many dropped collections a warning names at most. */
+const maxNamed = 20;
+
+/**
+ * The collections that are on the destination before the copy: those of an earlier run of the sync, or of a restored backup. One
+ * that can be made equal to the source's collection of its name stays, with its documents; all others are dropped.
+ */
+export class PresentCollections {
+  readonly #parts: PresentParts;
+  /** The UUIDs of what the sync has made; undefined if everything selected may be dropped. */
+  readonly #owned: ReadonlySet<string> | undefined;
+  /** The selected collections, by name; less those that are dropped or adopted. */
+  readonly #there: Map<string, CollectionInfo>;
+  readonly #shardKeys: ReadonlyMap<string, ShardKey>;
+  readonly #dropped: string[] = [];
+  /** The UUIDs of the source's collections. */
+  readonly #wanted = new Set<string>();
+
+  private constructor(
+    parts: PresentParts,
+    owned: ReadonlySet<string> | undefined,
+    there: Map<string, CollectionInfo>,
+    shardKeys: ReadonlyMap<string, ShardKey>,
+  ) {
+    this.#parts = parts;
+    this.#owned = owned;
+    this.#there = there;
+    this.#shardKeys = shardKeys;
+  }
+
+  /**
+   * Lists the selected collections, and drops the selected views: these have no documents, and are created again.
+   * @param mayDropOthers - false if only what the sync has made may be dropped.
+   * @throws SyncError DestinationNotEmpty for anything else then.
+   */
+  static async list(parts: PresentParts, mayDropOthers: boolean): Promise<PresentCollections> {
+    const { source, destination, catalog } = parts;
+    const there = new Map<string, CollectionInfo>();
+    for (const db of await destination.catalog.databases())
+      for (const info of await destination.catalog.list(db)) {
+        if (!(await source.selects(info.namespace))) continue;
+        if (info.kind === 'collection') there.set(namespaceText(info.namespace), info);
+        else await dropOther(parts, info, mayDropOthers);
+      }
+    for (const { namespace } of catalog.views()) await catalog.removeView(namespace);
+    const owned = catalog
+      .collections()
+      .flatMap(({ destinationUuid }) => (destinationUuid ? [destinationUuid.toHexString()] : []));
+    const shardKeys = await destination.sharding.shardKeys();
+    return new PresentCollections(
+      parts,
+      mayDropOthers ? undefined : new Set(owned),
+      there,
+      shardKeys,
+    );
+  }
+
+  /**
+   * Decides on the collections of these names, and drops those that cannot stay.
+   * @param wanted - collections of the source, which are not stored yet.
+   * @returns the same, adopted where they are on the destination.
+   */
+  async adopt(wanted: readonly TrackedCollection[]): Promise<TrackedCollection[]> {
+    const adopted: TrackedCollection[] = [];
+    for (const one of wanted) {
+      this.#wanted.add(one.uuid.toHexString());
+      await this.#followRename(one);
+    }
+    await forEachConcurrently(wanted, catalogSideBySide, async (one) => {
+      adopted.push(await this.#adoptOne(one));
+    });
+    return adopted;
+  }
+
+  /** Drops and forgets what the source does not have. To be called once all its collections are decided on and stored. */
+  async dropOthers(): Promise<void> {
+    const { catalog, warn } = this.#parts;
+    for (const info of [...this.#there.values()]) await this.#drop(info);
+    for (const { uuid } of catalog.collections())
+      if (!this.#wanted.has(uuid.toHexString())) await catalog.remove(uuid);
+    const current = new Set(catalog.collections().map(({ namespace }) => namespaceText(namespace)));
+    const gone = this.#dropped.filter((name) => !current.has(name)).sort();
+    if (gone.length === 0) return;
+    const more = gone.length > maxNamed ? `, and ${gone.length - maxNamed} more` : '';
+    await warn(
+      `not on the source, and dropped on the destination: ${gone.slice(0, maxNamed).join(', ')}${more}`,
+    );
+  }
+
+  /**
+   * Gives an adopted collection its replicated form: drops the indexes that the source does not have, or has in another form,
+   * and alters the others. Those that are missing are created as usual.
+   */
+  async align(adopted: TrackedCollection): Promise<void> {
+    const { destination } = this.#parts;
+    const { namespace, indexes } = adopted;
+    for (const spec of await destination.catalog.indexesOf(namespace))
+      if (!isIdIndex(spec) && !indexes.some((wanted) => canBecome(spec, wanted)))
+        await destination.catalog.dropUnlessNeeded(namespace, spec.name);
+    await replicateForm(destination, adopted);
+  }
+
+  async #adoptOne(wanted: TrackedCollection): Promise<TrackedCollection> {
+    const there = this.#there.get(namespaceText(wanted.namespace));
+    if (!there) return wanted;
+    if (!this.#canStay(there, wanted)) {
+      await this.#drop(there);
+      return wanted;
+    }
+    this.#requireOwned(there);
+    this.#there.delete(namespaceText(wanted.namespace));
+    const { namespace } = wanted;
+    this.#parts.logger.debug({ namespace: namespaceText(namespace) }, 'collection adopted');
+    return { ...wanted, destinationUuid: there.uuid, isAdopted: true };
+  }
+
+  /** Renames what the sync has made of a collection, if that has got another name, and no other collection has that here. */
+  async #followRename({ uuid, namespace }: TrackedCollection): Promise<void> {
+    const { catalog, destination } = this.#parts;
+    const former = catalog.collection(uuid.toHexString(false));
+    if (!former?.destinationUuid || this.#there.has(namespaceText(namespace))) return;
+    const there = this.#there.get(namespaceText(former.namespace));
+    if (!there?.uuid.equals(former.destinationUuid) || former.namespace.db !== namespace.db) return;
+    await destination.catalog.rename(former, namespace);
+    this.#there.delete(namespaceText(former.namespace));
+    this.#there.set(namespaceText(namespace), { ...there, namespace });
+  }
+
+  /** Only documents and indexes can be brought over: a collection with other options is copied. A capped one has an order. */
+  #canStay(there: CollectionInfo, { options, shardKey }: TrackedCollection): boolean {
+    if (isTrue(options['capped']) || isTrue(there.options['capped'])) return false;
+    const sharded = this.#shardKeys.get(namespaceText(there.namespace));
+    const isSharded = sharded !== undefined && (shardKey === null || !isSameKey(sharded, shardKey));
+    return (
+      !isSharded && isSameOptions(replicatedOptions(there.options), replicatedOptions(options))
+    );
+  }
+
+  async #drop(there: CollectionInfo): Promise<void> {
+    this.#requireOwned(there);
+    const name = namespaceText(there.namespace);
+    await this.#parts.destination.catalog.dropCollection(there.namespace, there.uuid);
+    this.#there.delete(name);
+    this.#dropped.push(name);
+  }
+
+  #requireOwned({ namespace, uuid }: CollectionInfo): void {
+    if (this.#owned?.has(uuid.toHexString()) === false) throw madeByOthers(namespace);
+  }
+}
+
+/** What is no collection is dropped. */
+async function dropOther(
+  { destination, catalog }: PresentParts,
+  { namespace, kind }: NamespaceInfo,
+  mayDropOthers: boolean,
+): Promise<void> {
+  const isOwned = kind === 'view' && catalog.view(namespace) !== undefined;
+  if (!isOwned && !mayDropOthers) throw madeByOthers(namespace);
+  await destination.catalog.drop(namespace);
+}
+
+/** True if an index of the destination differs from one of the source in nothing but what the replicated form alters. */
+function canBecome(present: IndexSpec, wanted: IndexSpec): boolean {
+  return (
+    present.name === wanted.name && isSameSpec(replicatedIndex(present), replicatedIndex(wanted))
+  );
+}
