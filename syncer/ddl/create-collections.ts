@@ -55,15 +55,14 @@ export class CollectionCreator {
       await source.catalog.atOnce(async () => {
         const listings = await source.catalog.list(startTime);
         for (const view of listings.flatMap(({ views }) => views)) await catalog.putView(view);
+        const all: TrackedCollection[] = [];
         for (const listing of listings) {
-          for await (const listed of source.catalog.trackListed(listing)) {
-            const tracked = present ? await present.adopt(listed) : listed;
-            // Stored first: after a crash between the two it is known to be the sync's.
-            await catalog.put(...tracked);
-            tracked.forEach(create);
+          for await (const tracked of source.catalog.trackListed(listing)) {
+            if (present) all.push(...tracked);
+            else await this.#storeAndCreate(tracked, create);
           }
         }
-        await present?.dropOthers();
+        if (present) await this.#storeAndCreate(await present.settle(all), create);
         return listings.map(({ db, read: { at: time } }) => ({ db, time }));
       });
     const withIndexes = options.buildIndexes === 'beforeDataCopy';
@@ -101,6 +100,15 @@ export class CollectionCreator {
     const created = await destination.catalog.collectionAt(namespace);
     if (!created) throw notThere(namespace);
     return { ...tracked, destinationUuid: created.uuid };
+  }
+
+  /** Stored first: after a crash between the two it is known to be the sync's. */
+  async #storeAndCreate(
+    tracked: readonly TrackedCollection[],
+    create: (tracked: TrackedCollection) => void,
+  ): Promise<void> {
+    await this.#parts.catalog.put(...tracked);
+    tracked.forEach(create);
   }
 
   /** Undefined if the destination has nothing to keep. */

@@ -42,8 +42,6 @@ export class PresentCollections {
   readonly #there: Map<string, CollectionInfo>;
   readonly #shardKeys: ReadonlyMap<string, ShardKey>;
   readonly #dropped: string[] = [];
-  /** The UUIDs of the source's collections. */
-  readonly #wanted = new Set<string>();
 
   private constructor(
     parts: PresentParts,
@@ -85,35 +83,25 @@ export class PresentCollections {
   }
 
   /**
-   * Decides on the collections of these names, and drops those that cannot stay.
-   * @param wanted - collections of the source, which are not stored yet.
+   * Decides on all of them, and drops those that cannot stay. May be repeated from any point: the stored catalog is not changed
+   * before everything that it names is either adopted or gone.
+   * @param wanted - all collections of the source, which are not stored yet.
    * @returns the same, adopted where they are on the destination.
+   * @throws SyncError DestinationNotEmpty if somebody else has made what would have to be dropped.
    */
-  async adopt(wanted: readonly TrackedCollection[]): Promise<TrackedCollection[]> {
-    const adopted: TrackedCollection[] = [];
-    for (const one of wanted) {
-      this.#wanted.add(one.uuid.toHexString());
-      await this.#followRename(one);
-    }
+  async settle(wanted: readonly TrackedCollection[]): Promise<TrackedCollection[]> {
+    const { catalog } = this.#parts;
+    for (const one of wanted) await this.#followRename(one);
+    const settled: TrackedCollection[] = [];
     await forEachConcurrently(wanted, catalogSideBySide, async (one) => {
-      adopted.push(await this.#adoptOne(one));
+      settled.push(await this.#adopt(one));
     });
-    return adopted;
-  }
-
-  /** Drops and forgets what the source does not have. To be called once all its collections are decided on and stored. */
-  async dropOthers(): Promise<void> {
-    const { catalog, warn } = this.#parts;
     for (const info of [...this.#there.values()]) await this.#drop(info);
+    const uuids = new Set(wanted.map(({ uuid }) => uuid.toHexString()));
     for (const { uuid } of catalog.collections())
-      if (!this.#wanted.has(uuid.toHexString())) await catalog.remove(uuid);
-    const current = new Set(catalog.collections().map(({ namespace }) => namespaceText(namespace)));
-    const gone = this.#dropped.filter((name) => !current.has(name)).sort();
-    if (gone.length === 0) return;
-    const more = gone.length > maxNamed ? `, and ${gone.length - maxNamed} more` : '';
-    await warn(
-      `not on the source, and dropped on the destination: ${gone.slice(0, maxNamed).join(', ')}${more}`,
-    );
+      if (!uuids.has(uuid.toHexString())) await catalog.remove(uuid);
+    await this.#warnOfDropped(wanted);
+    return settled;
   }
 
   /**
@@ -129,17 +117,24 @@ export class PresentCollections {
     await replicateForm(destination, adopted);
   }
 
-  async #adoptOne(wanted: TrackedCollection): Promise<TrackedCollection> {
-    const there = this.#there.get(namespaceText(wanted.namespace));
+  async #adopt(wanted: TrackedCollection): Promise<TrackedCollection> {
+    const { destination, logger } = this.#parts;
+    const name = namespaceText(wanted.namespace);
+    const there = this.#there.get(name);
     if (!there) return wanted;
+    const isOwned = this.#owned?.has(there.uuid.toHexString()) !== false;
+    if (!isOwned && (await destination.made.isAsMade(there, wanted))) {
+      // An interrupted attempt has created it, and not stored that: the next step accepts it.
+      this.#there.delete(name);
+      return wanted;
+    }
     if (!this.#canStay(there, wanted)) {
       await this.#drop(there);
       return wanted;
     }
-    this.#requireOwned(there);
-    this.#there.delete(namespaceText(wanted.namespace));
-    const { namespace } = wanted;
-    this.#parts.logger.debug({ namespace: namespaceText(namespace) }, 'collection adopted');
+    if (!isOwned) throw madeByOthers(wanted.namespace);
+    this.#there.delete(name);
+    logger.debug({ namespace: name }, 'collection adopted');
     return { ...wanted, destinationUuid: there.uuid, isAdopted: true };
   }
 
@@ -165,16 +160,29 @@ export class PresentCollections {
     );
   }
 
-  async #drop(there: CollectionInfo): Promise<void> {
-    this.#requireOwned(there);
-    const name = namespaceText(there.namespace);
-    await this.#parts.destination.catalog.dropCollection(there.namespace, there.uuid);
+  async #drop({ namespace, uuid }: CollectionInfo): Promise<void> {
+    const { destination, catalog } = this.#parts;
+    const name = namespaceText(namespace);
+    if (this.#owned?.has(uuid.toHexString()) === false) {
+      // What an interrupted attempt has created, and not stored, has no documents.
+      const made = catalog.collectionAt(namespace);
+      if (made?.destinationUuid !== null) throw madeByOthers(namespace);
+      await destination.made.drop(made);
+    } else {
+      await destination.catalog.dropCollection(namespace, uuid);
+      this.#dropped.push(name);
+    }
     this.#there.delete(name);
-    this.#dropped.push(name);
   }
 
-  #requireOwned({ namespace, uuid }: CollectionInfo): void {
-    if (this.#owned?.has(uuid.toHexString()) === false) throw madeByOthers(namespace);
+  async #warnOfDropped(wanted: readonly TrackedCollection[]): Promise<void> {
+    const copied = new Set(wanted.map(({ namespace }) => namespaceText(namespace)));
+    const gone = this.#dropped.filter((name) => !copied.has(name)).sort();
+    if (gone.length === 0) return;
+    const more = gone.length > maxNamed ? `, and ${gone.length - maxNamed} more` : '';
+    await this.#parts.warn(
+      `not on the source, and dropped on the destination: ${gone.slice(0, maxNamed).join(', ')}${more}`,
+    );
   }
 }
 

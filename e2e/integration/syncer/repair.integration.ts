@@ -50,7 +50,9 @@ describe('a repair', () => {
       await shop().collection('created').insertOne({ n: 1 });
       await shop().collection('capped').insertOne({ n: 3 });
       await shop().collection('large').dropIndex('text_1');
-      await shop().collection('same').createIndex({ n: -1 });
+      await shop()
+        .collection('same')
+        .createIndexes([{ key: { n: -1 } }]);
       await shop().collection('view').drop();
       await shop().createCollection('other', { viewOn: 'same', pipeline: [] });
     });
