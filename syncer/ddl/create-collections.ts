@@ -58,11 +58,16 @@ export class CollectionCreator {
         const all: TrackedCollection[] = [];
         for (const listing of listings) {
           for await (const tracked of source.catalog.trackListed(listing)) {
-            if (present) all.push(...tracked);
-            else await this.#storeAndCreate(tracked, create);
+            if (present) {
+              all.push(...tracked);
+              continue;
+            }
+            // Stored first: after a crash between the two it is known to be the sync's.
+            await catalog.put(...tracked);
+            tracked.forEach(create);
           }
         }
-        if (present) await this.#storeAndCreate(await present.settle(all), create);
+        (await present?.settle(all))?.forEach(create);
         return listings.map(({ db, read: { at: time } }) => ({ db, time }));
       });
     const withIndexes = options.buildIndexes === 'beforeDataCopy';
@@ -100,15 +105,6 @@ export class CollectionCreator {
     const created = await destination.catalog.collectionAt(namespace);
     if (!created) throw notThere(namespace);
     return { ...tracked, destinationUuid: created.uuid };
-  }
-
-  /** Stored first: after a crash between the two it is known to be the sync's. */
-  async #storeAndCreate(
-    tracked: readonly TrackedCollection[],
-    create: (tracked: TrackedCollection) => void,
-  ): Promise<void> {
-    await this.#parts.catalog.put(...tracked);
-    tracked.forEach(create);
   }
 
   /** Undefined if the destination has nothing to keep. */

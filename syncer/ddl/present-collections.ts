@@ -36,8 +36,9 @@ const maxNamed = 20;
  */
 export class PresentCollections {
   readonly #parts: PresentParts;
-  /** The UUIDs of what the sync has made; undefined if everything selected may be dropped. */
-  readonly #owned: ReadonlySet<string> | undefined;
+  readonly #mayDropOthers: boolean;
+  /** The UUIDs and the names of the collections that the sync has made, as the stored catalog had them. */
+  readonly #owned: ReadonlySet<string>;
   /** The selected collections, by name; less those that are dropped or adopted. */
   readonly #there: Map<string, CollectionInfo>;
   readonly #shardKeys: ReadonlyMap<string, ShardKey>;
@@ -45,12 +46,20 @@ export class PresentCollections {
 
   private constructor(
     parts: PresentParts,
-    owned: ReadonlySet<string> | undefined,
+    mayDropOthers: boolean,
     there: Map<string, CollectionInfo>,
     shardKeys: ReadonlyMap<string, ShardKey>,
   ) {
     this.#parts = parts;
-    this.#owned = owned;
+    this.#mayDropOthers = mayDropOthers;
+    this.#owned = new Set(
+      parts.catalog
+        .collections()
+        .flatMap(({ namespace, destinationUuid }) => [
+          namespaceText(namespace),
+          ...(destinationUuid ? [destinationUuid.toHexString()] : []),
+        ]),
+    );
     this.#there = there;
     this.#shardKeys = shardKeys;
   }
@@ -70,22 +79,14 @@ export class PresentCollections {
         else await dropOther(parts, info, mayDropOthers);
       }
     for (const { namespace } of catalog.views()) await catalog.removeView(namespace);
-    const owned = catalog
-      .collections()
-      .flatMap(({ destinationUuid }) => (destinationUuid ? [destinationUuid.toHexString()] : []));
     const shardKeys = await destination.sharding.shardKeys();
-    return new PresentCollections(
-      parts,
-      mayDropOthers ? undefined : new Set(owned),
-      there,
-      shardKeys,
-    );
+    return new PresentCollections(parts, mayDropOthers, there, shardKeys);
   }
 
   /**
-   * Decides on all of them, and drops those that cannot stay. May be repeated from any point: the stored catalog is not changed
-   * before everything that it names is either adopted or gone.
-   * @param wanted - all collections of the source, which are not stored yet.
+   * Decides on all of them, drops those that cannot stay, and stores the collections of the source. May be repeated from any
+   * point: the stored catalog names everything that the sync has made, until that is adopted or gone.
+   * @param wanted - all collections of the source.
    * @returns the same, adopted where they are on the destination.
    * @throws SyncError DestinationNotEmpty if somebody else has made what would have to be dropped.
    */
@@ -97,6 +98,7 @@ export class PresentCollections {
       settled.push(await this.#adopt(one));
     });
     for (const info of [...this.#there.values()]) await this.#drop(info);
+    await catalog.put(...settled);
     const uuids = new Set(wanted.map(({ uuid }) => uuid.toHexString()));
     for (const { uuid } of catalog.collections())
       if (!uuids.has(uuid.toHexString())) await catalog.remove(uuid);
@@ -122,17 +124,16 @@ export class PresentCollections {
     const name = namespaceText(wanted.namespace);
     const there = this.#there.get(name);
     if (!there) return wanted;
-    const isOwned = this.#owned?.has(there.uuid.toHexString()) !== false;
-    if (!isOwned && (await destination.made.isAsMade(there, wanted))) {
-      // An interrupted attempt has created it, and not stored that: the next step accepts it.
-      this.#there.delete(name);
-      return wanted;
-    }
     if (!this.#canStay(there, wanted)) {
       await this.#drop(there);
       return wanted;
     }
-    if (!isOwned) throw madeByOthers(wanted.namespace);
+    if (!this.#isOwned(there)) {
+      // An interrupted attempt may have created it, and not stored that: the next step accepts it.
+      if (!(await destination.made.isAsMade(there, wanted))) throw madeByOthers(there.namespace);
+      this.#there.delete(name);
+      return wanted;
+    }
     this.#there.delete(name);
     logger.debug({ namespace: name }, 'collection adopted');
     return { ...wanted, destinationUuid: there.uuid, isAdopted: true };
@@ -160,19 +161,24 @@ export class PresentCollections {
     );
   }
 
-  async #drop({ namespace, uuid }: CollectionInfo): Promise<void> {
-    const { destination, catalog } = this.#parts;
+  async #drop(there: CollectionInfo): Promise<void> {
+    const { namespace, uuid } = there;
+    if (!this.#isOwned(there)) throw madeByOthers(namespace);
+    await this.#parts.destination.catalog.dropCollection(namespace, uuid);
     const name = namespaceText(namespace);
-    if (this.#owned?.has(uuid.toHexString()) === false) {
-      // What an interrupted attempt has created, and not stored, has no documents.
-      const made = catalog.collectionAt(namespace);
-      if (made?.destinationUuid !== null) throw madeByOthers(namespace);
-      await destination.made.drop(made);
-    } else {
-      await destination.catalog.dropCollection(namespace, uuid);
-      this.#dropped.push(name);
-    }
     this.#there.delete(name);
+    this.#dropped.push(name);
+  }
+
+  /**
+   * True for what the sync has made, or has written to: a collection that was dropped by somebody else, and came back by a
+   * change event, has another UUID, and the name of one that is synced.
+   */
+  #isOwned({ namespace, uuid }: CollectionInfo): boolean {
+    const owned = this.#owned;
+    return (
+      this.#mayDropOthers || owned.has(uuid.toHexString()) || owned.has(namespaceText(namespace))
+    );
   }
 
   async #warnOfDropped(wanted: readonly TrackedCollection[]): Promise<void> {

@@ -26,7 +26,11 @@ export interface ShardedSeeds {
  *
  * All seeds of a file share a pair of clusters: to start one takes 5 s of CPU time, of the 20 that a seed takes.
  */
-export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: ShardedSeeds): void {
+export function testRandomShardedWorkloads(
+  pair: ShardedPair,
+  byDefault: ShardedSeeds,
+  { isRepaired = false }: { readonly isRepaired?: boolean } = {},
+): void {
   beforeEach(async () => {
     await pair.reset();
   });
@@ -41,6 +45,7 @@ export function testRandomShardedWorkloads(pair: ShardedPair, byDefault: Sharded
         try {
           await syncThroughKills(pair, seed, {
             isShared: by !== 'one instance',
+            isRepaired,
             write: async (signal) => {
               await workload.run(3, signal);
             },

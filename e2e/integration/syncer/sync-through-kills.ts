@@ -26,6 +26,7 @@ export async function syncThroughKills(
     write,
     hasWritten,
     isShared = false,
+    isRepaired = false,
     body = () => Promise.resolve({}),
   }: {
     /** Writes to the source until the signal is aborted. */
@@ -34,6 +35,8 @@ export async function syncThroughKills(
     readonly hasWritten: () => boolean;
     /** One instance for each shard of the source, in place of one for all. */
     readonly isShared?: boolean;
+    /** Repair the sync in the middle of the changes. */
+    readonly isRepaired?: boolean;
     /** Additional start options, given once writing has begun. */
     readonly body?: () => Promise<object>;
   },
@@ -69,6 +72,14 @@ export async function syncThroughKills(
     await sleep(workloadMs, never);
     await until('enough was written', hasWritten, leftMs());
     await killAndRestart(1);
+    if (isRepaired) {
+      await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs: leftMs() });
+      await instances.send('repair');
+      await killAndRestart(3_000);
+      await instances.waitFor(({ canCommit, repairs }) => canCommit && repairs === 1, {
+        deadlineMs: leftMs(),
+      });
+    }
   } finally {
     writing.abort();
   }
