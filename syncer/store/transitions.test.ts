@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ErrorName } from '../../service/error-table.ts';
 import { SyncError } from '../../service/errors.ts';
 import {
   requireNoParameters,
@@ -9,16 +10,16 @@ import {
 } from './transitions.ts';
 
 const states = ['IDLE', 'RUNNING', 'PAUSED', 'COMMITTING', 'COMMITTED'] as const;
-const commands = ['start', 'pause', 'resume', 'commit', 'reverse'] as const;
+const commands = ['start', 'pause', 'resume', 'commit', 'reverse', 'repair'] as const;
 
 /** The state that each command leads to from each state; a dash if it is refused. */
 const table: Readonly<Record<SyncState, readonly string[]>> = {
-  //            start      pause     resume     commit        reverse
-  IDLE: ['RUNNING', '-', '-', '-', '-'],
-  RUNNING: ['-', 'PAUSED', '-', 'COMMITTING', '-'],
-  PAUSED: ['-', '-', 'RUNNING', '-', '-'],
-  COMMITTING: ['-', '-', '-', '-', '-'],
-  COMMITTED: ['-', '-', '-', '-', 'RUNNING'],
+  //     start, pause, resume, commit, reverse, repair
+  IDLE: ['RUNNING', '-', '-', '-', '-', '-'],
+  RUNNING: ['-', 'PAUSED', '-', 'COMMITTING', '-', 'RUNNING'],
+  PAUSED: ['-', '-', 'RUNNING', '-', '-', '-'],
+  COMMITTING: ['-', '-', '-', '-', '-', '-'],
+  COMMITTED: ['-', '-', '-', '-', 'RUNNING', '-'],
 };
 
 const everythingHolds = {
@@ -59,6 +60,18 @@ describe('transitions', () => {
     }
   }
 
+  it('repair takes a sync that has stopped, unless another process has it', () => {
+    const running = { ...everythingHolds, state: 'RUNNING' } as const;
+    const stopped = (name: ErrorName): Situation => ({
+      ...running,
+      failure: new SyncError(name, 'stopped'),
+    });
+    assert.equal(nameOf('repair', stopped('OplogRolledOver')), 'RUNNING');
+    assert.equal(nameOf('resume', stopped('OplogRolledOver')), 'OplogRolledOver');
+    const superseded = 'SupersededByOtherInstance';
+    assert.equal(nameOf('repair', stopped(superseded)), superseded);
+  });
+
   it('commit needs the initial copy, reverse a reversible sync', () => {
     const running = { ...everythingHolds, state: 'RUNNING' } as const;
     assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');
@@ -71,12 +84,13 @@ describe('transitions', () => {
     assert.equal(nameOf('reverse', { ...committed, isReversible: false }), 'NotReversible');
   });
 
-  it('a sync that has failed says why, to every command but start', () => {
+  it('a sync that has failed says why, to every command but start, and a repair in RUNNING', () => {
     const failure = new SyncError('OplogRolledOver', 'forgotten');
     for (const state of states) {
       const situation = { ...everythingHolds, state, failure };
       for (const command of commands) {
-        if (command !== 'start') assert.equal(nameOf(command, situation), 'OplogRolledOver');
+        if (command === 'start' || (command === 'repair' && state === 'RUNNING')) continue;
+        assert.equal(nameOf(command, situation), 'OplogRolledOver');
       }
       if (state !== 'IDLE') assert.equal(nameOf('start', situation), 'InvalidStateTransition');
     }

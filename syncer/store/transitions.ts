@@ -52,7 +52,7 @@ const fixedOptions =
  */
 export function stateAfter(command: Command, situation: Situation): SyncState {
   const { from, to } = transitions[command];
-  if (situation.failure && command !== 'start' && !isRepairOf(command, situation.failure))
+  if (situation.failure && command !== 'start' && !isRepair(command, situation))
     throw situation.failure;
   if (situation.state !== from) throw notAllowed(command, situation.state);
   if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
@@ -72,8 +72,9 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
 }
 
 /** A repair begins again what has stopped, unless another process has the sync. */
-function isRepairOf(command: Command, failure: SyncError): boolean {
-  return command === 'repair' && failure.name !== 'SupersededByOtherInstance';
+function isRepair(command: Command, { state, failure }: Situation): boolean {
+  const isTaken = state === transitions.repair.from;
+  return command === 'repair' && isTaken && failure?.name !== 'SupersededByOtherInstance';
 }
 
 /** Why a command is not accepted in another state than its own: InvalidStateTransition. */

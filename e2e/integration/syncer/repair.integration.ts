@@ -1,15 +1,24 @@
 import assert from 'node:assert/strict';
 import { Double, Long, type Db, type Document } from 'mongodb';
-import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { rollOver } from './roll-over.ts';
+import { canBeSlow, failCommandsWith } from './slow-commands.ts';
 
 /** Documents in a collection that is compared in several ranges, with tiny partitions. */
 const documentCount = 3_000;
 
+const invalidPipelineOperator = 168;
+
+const manyNamespaces = { database: 'shop', collections: ['first', 'second'] } as const;
+
 describe('a repair', () => {
-  const pair = useClusterPair({ oplogSizeMB: 1, args: ['--syncdelay', '1'] });
+  const pair = useClusterPair({
+    oplogSizeMB: 1,
+    parameters: canBeSlow,
+    args: ['--syncdelay', '1'],
+  });
   const options = { options: { partitionMebibytes: 0.05 } };
   const shop = (): Db => pair.source.client.db('shop');
 
@@ -77,6 +86,158 @@ describe('a repair', () => {
     await shop().collection('wide').insertOne({ n: 'later' });
     await commitAndWait(syncer);
     await pair.assertEqual();
+  });
+
+  for (const side of ['source', 'destination'] as const) {
+    it(`of documents that the ${side} cannot hash: their bytes are compared`, async () => {
+      await using syncer = await pair.syncing({}, options);
+      const copy = pair.destination.client.db('shop');
+      await copy.collection('large').updateMany({ n: { $lt: 7 } }, { $set: { text: 'damaged' } });
+      // What no hash of a value tells.
+      await copy.collection('same').updateOne({ n: 1 }, { $set: { n: new Double(1) } });
+      await copy.collection('wide').deleteMany({ n: { $gte: documentCount - 5 } });
+      const refused = await Promise.all(
+        ['large', 'wide', 'same'].map(
+          async (name) =>
+            await failCommandsWith(
+              pair[side],
+              ['aggregate'],
+              invalidPipelineOperator,
+              `shop.${name}`,
+            ),
+        ),
+      );
+      assert.equal((await syncer.post('repair', {})).status, 200);
+      const { reconciliation } = await syncer.waitFor(({ canCommit }) => canCommit);
+      for (const one of refused) await one[Symbol.asyncDispose]();
+      // large, wide, same, gone, old
+      assert.deepEqual(reconciliation, {
+        comparedDocuments: 2 * documentCount + 4,
+        changedDocuments: 7 + 1 + 5,
+      });
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+  }
+
+  it('crosses every limit in more than one collection at once: partitions, buckets, hashes held', async () => {
+    const count = 120_000;
+    const notSelected = ['large', 'wide', 'same', 'gone', 'old', 'capped', 'view'].map(
+      (name) => `shop.${name}`,
+    );
+    const changed = 45_000;
+    for (const name of ['first', 'second'])
+      await shop()
+        .collection<{ _id: unknown }>(name)
+        .insertMany(Array.from({ length: count }, (_, n) => ({ _id: n, n })));
+    await using syncer = await pair.syncing({ includeNamespaces: [manyNamespaces] });
+    const copy = pair.destination.client.db('shop');
+    for (const name of ['first', 'second']) {
+      await copy.collection(name).updateMany({ n: { $lt: changed } }, { $set: { n: -1 } });
+      await copy.collection(name).deleteMany({ n: { $gte: count - 10 } });
+    }
+    assert.equal((await syncer.post('repair', {})).status, 200);
+    const { reconciliation } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual(reconciliation, {
+      comparedDocuments: 2 * count,
+      changedDocuments: 2 * (changed + 10),
+    });
+    const partitions = pair.destination.client.db('clustersync_internal').collection('partitions');
+    assert.equal(await partitions.countDocuments({ isCopied: true }), 4);
+    await commitAndWait(syncer);
+    await pair.assertEqual({ exclude: notSelected });
+  });
+
+  it('drops nothing that somebody else has made on the destination', async () => {
+    await using syncer = await pair.syncing({}, options);
+    const theirs = pair.destination.client.db('theirs').collection('theirs');
+    await theirs.insertOne({ n: 1 });
+    assert.equal((await syncer.post('repair', {})).status, 200);
+    await until('the failure', async () => {
+      const { body } = await syncer.getProgress();
+      return String(body['error']).startsWith('DestinationNotEmpty: theirs.theirs');
+    });
+    assert.equal(await theirs.countDocuments(), 1);
+    await theirs.drop();
+    assert.equal((await syncer.post('repair', {})).status, 200);
+    const { repairs } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(repairs, 2);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('is refused without a sync, in a pause, after the commit, and with parameters', async () => {
+    await using syncer = await pair.syncer(options);
+    const refusal = async (body = {}): Promise<unknown> =>
+      (await syncer.post('repair', body)).body['error'];
+    assert.equal(await refusal(), 'InvalidStateTransition');
+    await syncer.start(forward);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(await refusal({ all: true }), 'InvalidBody');
+    assert.equal((await syncer.post('pause', {})).status, 200);
+    assert.equal(await refusal(), 'InvalidStateTransition');
+    assert.equal((await syncer.post('resume', {})).status, 200);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(await refusal(), 'InvalidStateTransition');
+    await pair.assertEqual();
+  });
+
+  describe('of a restored backup: initialData Present', () => {
+    const restored = (): Db => pair.destination.client.db('shop');
+
+    /** With the true form of indexes and options, as a backup has it. */
+    async function restore(): Promise<void> {
+      for (const { name, ...info } of await shop().listCollections().toArray()) {
+        if (name === 'system.views') continue;
+        const { options: given } = info as Document;
+        await restored().createCollection(name, given);
+        if (name === 'view') continue;
+        const documents = await shop()
+          .collection(name)
+          .find({}, { promoteValues: false })
+          .toArray();
+        await restored().collection(name).insertMany(documents);
+        const indexes = await shop().collection(name).indexes();
+        const own = indexes.filter((spec) => spec.name !== '_id_');
+        if (own.length > 0) await restored().command({ createIndexes: name, indexes: own });
+      }
+    }
+
+    it('is used: only what has changed since is written', async () => {
+      await restore();
+      const before = await countsOf(pair.destination.client.db('admin'));
+      const large = shop().collection('large');
+      // Values of a unique index change places.
+      await large.updateOne({ n: 10 }, { $set: { n: -1 } });
+      await large.updateOne({ n: 11 }, { $set: { n: 10 } });
+      await large.updateOne({ n: -1 }, { $set: { n: 11 } });
+      await shop().collection('gone').drop();
+      await restored().collection('never').insertOne({ n: 1 });
+      await restored()
+        .collection('same')
+        .createIndexes([{ key: { n: 1 }, name: 'extra' }]);
+      assert.equal((await refusedStart({})).body['error'], 'DestinationNotEmpty');
+      await using syncer = await pair.syncing({ initialData: 'Present' }, options);
+      const { repairs, reconciliation, warnings } = await syncer.progress();
+      assert.equal(repairs, 0);
+      assert.deepEqual(reconciliation, {
+        comparedDocuments: 2 * documentCount + 3,
+        changedDocuments: 2,
+      });
+      const after = await countsOf(pair.destination.client.db('admin'));
+      const inserted = Number(after['inserted']) - Number(before['inserted']);
+      assert.ok(inserted < 200, `${inserted} documents inserted`);
+      assert.ok(warnings?.some((text) => text.includes('shop.gone, shop.never')));
+      await large.updateMany({}, { $set: { later: true } });
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    async function refusedStart(body: object): Promise<Answer> {
+      await using syncer = await pair.syncer(options);
+      return await syncer.post('start', { ...forward, ...body });
+    }
   });
 
   /** Pauses and ends the syncer, changes the source until nothing of that is in the oplog, and lets the syncer find out. */
