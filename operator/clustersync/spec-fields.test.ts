@@ -63,6 +63,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   includeNamespaces: ['another sync', { includeNamespaces: filter }],
   excludeNamespaces: ['another sync', { excludeNamespaces: filter }],
   reversible: ['another sync', { reversible: true }],
+  initialData: ['another sync', { initialData: 'Present' }],
   'sharding.createSupportingIndexes': [
     'another sync',
     { sharding: { ...sharding, createSupportingIndexes: true } },

@@ -66,6 +66,7 @@ describe('the digest of a start body', () => {
     ],
     ...filters('includeNamespaces'),
     ...filters('excludeNamespaces'),
+    initialData: [{}, { initialData: 'Present' }],
     verification: [{}, { verification: { enabled: false } }],
     'verification.enabled': [
       { verification: { enabled: false } },

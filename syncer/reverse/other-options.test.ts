@@ -20,6 +20,7 @@ const fields: Readonly<Record<string, Partial<StartOptions>>> = {
   includeNamespaces: { includeNamespaces: filter },
   excludeNamespaces: { excludeNamespaces: filter },
   reversible: { reversible: false },
+  initialData: { initialData: 'Present' },
   verification: { verification: { enabled: true } },
   sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
 };
