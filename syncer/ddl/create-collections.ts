@@ -39,7 +39,9 @@ export class CollectionCreator {
    * @returns what to store of it.
    * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
-  async createAll(): Promise<Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount'>> {
+  async createAll(): Promise<
+    Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount' | 'ownedUuids'>
+  > {
     const { source, destination, catalog, store, options, logger } = this.#parts;
     const present = await this.#listPresent();
     if (!present) {
@@ -79,7 +81,8 @@ export class CollectionCreator {
       { collections: collections.length, views: catalog.views().length },
       'collections created',
     );
-    return { startTime, catalogTimes, collectionCount: collections.length };
+    const collectionCount = collections.length;
+    return { startTime, catalogTimes, collectionCount, ownedUuids: null };
   }
 
   /**
@@ -114,10 +117,7 @@ export class CollectionCreator {
     if (!isPresent && store.live.current.repairs === 0) return undefined;
     await destination.leftIndexes.clear();
     await store.forgetPartitions();
-    const warn = async (warning: string): Promise<void> => {
-      await store.warn(warning);
-    };
-    return await PresentCollections.list({ ...this.#parts, warn }, isPresent);
+    return await PresentCollections.list(this.#parts, isPresent);
   }
 
   async #createAsRead<R>(

@@ -15,6 +15,7 @@ import type { Destination } from '../destination/destination.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
 import { replicateForm } from './replicate-forms.ts';
 
 /** What deciding on present collections needs. */
@@ -23,8 +24,7 @@ interface PresentParts {
   readonly destination: Destination;
   readonly catalog: TrackedCatalog;
   readonly logger: Logger;
-  /** Adds a warning to the progress. */
-  readonly warn: (warning: string) => Promise<void>;
+  readonly store: WorkStore;
 }
 
 /** How many dropped collections a warning names at most. */
@@ -36,9 +36,8 @@ const maxNamed = 20;
  */
 export class PresentCollections {
   readonly #parts: PresentParts;
-  readonly #mayDropOthers: boolean;
-  /** The UUIDs and the names of the collections that the sync has made, as the stored catalog had them. */
-  readonly #owned: ReadonlySet<string>;
+  /** The UUIDs of what the sync has made; undefined if everything selected may be dropped. */
+  readonly #owned: ReadonlySet<string> | undefined;
   /** The selected collections, by name; less those that are dropped or adopted. */
   readonly #there: Map<string, CollectionInfo>;
   readonly #shardKeys: ReadonlyMap<string, ShardKey>;
@@ -46,20 +45,12 @@ export class PresentCollections {
 
   private constructor(
     parts: PresentParts,
-    mayDropOthers: boolean,
+    owned: ReadonlySet<string> | undefined,
     there: Map<string, CollectionInfo>,
     shardKeys: ReadonlyMap<string, ShardKey>,
   ) {
     this.#parts = parts;
-    this.#mayDropOthers = mayDropOthers;
-    this.#owned = new Set(
-      parts.catalog
-        .collections()
-        .flatMap(({ namespace, destinationUuid }) => [
-          namespaceText(namespace),
-          ...(destinationUuid ? [destinationUuid.toHexString()] : []),
-        ]),
-    );
+    this.#owned = owned;
     this.#there = there;
     this.#shardKeys = shardKeys;
   }
@@ -80,12 +71,13 @@ export class PresentCollections {
       }
     for (const { namespace } of catalog.views()) await catalog.removeView(namespace);
     const shardKeys = await destination.sharding.shardKeys();
-    return new PresentCollections(parts, mayDropOthers, there, shardKeys);
+    const owned = mayDropOthers ? undefined : await ownedUuids(parts, [...there.values()]);
+    return new PresentCollections(parts, owned, there, shardKeys);
   }
 
   /**
    * Decides on all of them, drops those that cannot stay, and stores the collections of the source. May be repeated from any
-   * point: the stored catalog names everything that the sync has made, until that is adopted or gone.
+   * point.
    * @param wanted - all collections of the source.
    * @returns the same, adopted where they are on the destination.
    * @throws SyncError DestinationNotEmpty if somebody else has made what would have to be dropped.
@@ -170,15 +162,8 @@ export class PresentCollections {
     this.#dropped.push(name);
   }
 
-  /**
-   * True for what the sync has made, or has written to: a collection that was dropped by somebody else, and came back by a
-   * change event, has another UUID, and the name of one that is synced.
-   */
-  #isOwned({ namespace, uuid }: CollectionInfo): boolean {
-    const owned = this.#owned;
-    return (
-      this.#mayDropOthers || owned.has(uuid.toHexString()) || owned.has(namespaceText(namespace))
-    );
+  #isOwned({ uuid }: CollectionInfo): boolean {
+    return this.#owned?.has(uuid.toHexString()) !== false;
   }
 
   async #warnOfDropped(wanted: readonly TrackedCollection[]): Promise<void> {
@@ -186,10 +171,30 @@ export class PresentCollections {
     const gone = this.#dropped.filter((name) => !copied.has(name)).sort();
     if (gone.length === 0) return;
     const more = gone.length > maxNamed ? `, and ${gone.length - maxNamed} more` : '';
-    await this.#parts.warn(
+    await this.#parts.store.warn(
       `not on the source, and dropped on the destination: ${gone.slice(0, maxNamed).join(', ')}${more}`,
     );
   }
+}
+
+/**
+ * The UUIDs on the destination of what the sync has made, or has written to: a collection that was dropped by somebody else, and
+ * came back by a change event, has another UUID, and the name of one that is synced. The first attempt stores them.
+ */
+async function ownedUuids(
+  { catalog, store }: PresentParts,
+  there: readonly CollectionInfo[],
+): Promise<ReadonlySet<string>> {
+  const collections = catalog.collections();
+  const known = collections.flatMap(({ destinationUuid }) => destinationUuid ?? []);
+  if (store.live.current.ownedUuids === null) {
+    const names = new Set(collections.map(({ namespace }) => namespaceText(namespace)));
+    const named = there.filter(({ namespace }) => names.has(namespaceText(namespace)));
+    const made = [...known, ...named.map(({ uuid }) => uuid)];
+    await store.live.update({ ownedUuids: made }, { phase: 'catalog' });
+  }
+  const stored = store.live.current.ownedUuids ?? [];
+  return new Set([...known, ...stored].map((uuid) => uuid.toHexString()));
 }
 
 /** What is no collection is dropped. */

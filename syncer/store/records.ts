@@ -80,6 +80,11 @@ export interface SyncRecord {
    * sync whose record is gone.
    */
   readonly ownsCatalog: boolean;
+  /**
+   * While a repair settles what is on the destination: the UUIDs there of what the sync had made before. Null otherwise. The
+   * stored catalog does not tell it any more once it is being replaced.
+   */
+  readonly ownedUuids: readonly UUID[] | null;
   /** How many collections have to be copied: none is added or removed before all are. Null until the catalog has been read. */
   readonly collectionCount: number | null;
   /** Every earlier change belongs to the commit, and no other. Null until every instance has been given the commit. */
@@ -225,6 +230,7 @@ export function newRecord(
     catalogTimes: [],
     estimatedTotalBytes: null,
     ownsCatalog: false,
+    ownedUuids: null,
     collectionCount: null,
     commitTime: null,
     isFixingCommitTime: false,

@@ -72,6 +72,11 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
       .map((one) => ({ db: one.field('db').text(), time: one.field('time').timestamp() })),
     estimatedTotalBytes: record.orNull('estimatedTotalBytes')?.count() ?? null,
     ownsCatalog: record.optional('ownsCatalog')?.boolean() ?? phase !== 'catalog',
+    ownedUuids:
+      record
+        .optional('ownedUuids')
+        ?.list()
+        .map((uuid) => uuid.uuid()) ?? null,
     collectionCount: record.orNull('collectionCount')?.count() ?? null,
     commitTime: record.orNull('commitTime')?.timestamp() ?? null,
     isFixingCommitTime: record.field('isFixingCommitTime').boolean(),
