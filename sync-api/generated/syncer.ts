@@ -143,9 +143,15 @@ export interface Pattern {
    */
   options?: string;
 }
+export interface RepairBody {
+  /**
+   * `hashes`: the servers hash their documents, and only those that differ are read. A hash does not tell how a number of the same value and size is stored (int64 5 or double 5), nor a string from a symbol. `bytes`: all documents of both sides are read
+   */
+  comparison?: 'hashes' | 'bytes';
+}
 export interface ResetBody {
   /**
-   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
+   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created or, with `initialData: Present`, taken over, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
    */
   destination?: 'Keep' | 'Unblock' | 'Clean';
 }

@@ -9,6 +9,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
@@ -48,17 +49,13 @@ export class RangeCopier {
   readonly #workers: number;
   readonly #reconciler: RangeReconciler;
 
-  constructor(
-    source: Source,
-    destination: Destination,
-    { monitor, logger, workers }: CopierSettings,
-  ) {
+  constructor(source: Source, destination: Destination, settings: CopierSettings) {
     this.#source = source;
     this.#destination = destination;
-    this.#monitor = monitor;
-    this.#logger = logger;
-    this.#workers = workers;
-    this.#reconciler = new RangeReconciler(source, destination, monitor, logger);
+    this.#monitor = settings.monitor;
+    this.#logger = settings.logger;
+    this.#workers = settings.workers;
+    this.#reconciler = new RangeReconciler(source, destination, settings);
   }
 
   /**
@@ -197,6 +194,8 @@ interface CopierSettings {
   readonly logger: Logger;
   /** How many collections to copy side by side. */
   readonly workers: number;
+  /** How to compare documents that are on the destination already. */
+  readonly comparison: () => Comparison;
 }
 
 /**

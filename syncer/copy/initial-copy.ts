@@ -8,6 +8,7 @@ import { catalogSideBySide } from '../destination/destination-catalog.ts';
 import type { Destination } from '../destination/destination.ts';
 import { isCopiedBy, type Share } from '../instances/coordination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import { canPartition, partitionCount } from '../source/split-points.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
@@ -65,7 +66,9 @@ export class InitialCopy {
     const { source, destination, monitor, logger, settings } = parts;
     const workers = settings.copyWorkers;
     this.#parts = parts;
-    this.#copier = new RangeCopier(source, destination, { monitor, logger, workers });
+    const comparison = (): Comparison => parts.store.live.current.comparison;
+    const copying = { monitor, logger, workers, comparison };
+    this.#copier = new RangeCopier(source, destination, copying);
     this.#prover = new CopyProver(this.#copier, parts.catalog, parts.store, workers);
   }
 

@@ -9,6 +9,7 @@ import { inGroupsWithin } from '../../service/groups.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
@@ -20,6 +21,13 @@ const maxBuckets = 2_048;
 
 /** Fingerprints of one side that are held at a time. */
 const maxHeld = 20_000;
+
+/** What the reconciler reports to, and how it compares. */
+interface ReconcilerSettings {
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+  readonly comparison: () => Comparison;
+}
 
 /** A range of a collection whose documents may be on the destination already. */
 export interface ReconciledRange {
@@ -55,14 +63,12 @@ interface Sides<T> {
 export class RangeReconciler {
   readonly #source: Source;
   readonly #destination: Destination;
-  readonly #monitor: SyncMonitor;
-  readonly #logger: Logger;
+  readonly #settings: ReconcilerSettings;
 
-  constructor(source: Source, destination: Destination, monitor: SyncMonitor, logger: Logger) {
+  constructor(source: Source, destination: Destination, settings: ReconcilerSettings) {
     this.#source = source;
     this.#destination = destination;
-    this.#monitor = monitor;
-    this.#logger = logger;
+    this.#settings = settings;
   }
 
   /**
@@ -75,16 +81,28 @@ export class RangeReconciler {
       source: this.#source.documents.fingerprints(collection, from, range),
       destination: this.#destination.documents.fingerprints(collection.namespace, range, time),
     };
-    const outcome = await this.#reconcileByHash(collection, sides).catch(async (error: unknown) => {
-      if (!isRefused(error)) throw error;
-      const namespace = namespaceText(from);
-      this.#logger.debug({ namespace, reason: messageOf(error) }, 'comparing by bytes');
-      return await this.#reconcileByBytes(collection, sides);
-    });
-    const { documents, bytes, differing } = outcome;
-    this.#monitor.addReconciled(documents, bytes, differing);
-    this.#monitor.copyTally.addCopied(collection.uuid, bytes);
+    const { comparison, monitor } = this.#settings;
+    const { documents, bytes, differing } =
+      comparison() === 'bytes'
+        ? await this.#reconcileByBytes(collection, sides)
+        : await this.#reconcileByHashIfPossible(collection, sides);
+    monitor.addReconciled(documents, bytes, differing);
+    monitor.copyTally.addCopied(collection.uuid, bytes);
     return bytes;
+  }
+
+  async #reconcileByHashIfPossible(
+    collection: TrackedCollection,
+    sides: Sides<FingerprintReader>,
+  ): Promise<Outcome> {
+    try {
+      return await this.#reconcileByHash(collection, sides);
+    } catch (error) {
+      if (!isRefused(error)) throw error;
+      const namespace = namespaceText(collection.namespace);
+      this.#settings.logger.debug({ namespace, reason: messageOf(error) }, 'comparing by bytes');
+      return await this.#reconcileByBytes(collection, sides);
+    }
   }
 
   async #reconcileByHash(

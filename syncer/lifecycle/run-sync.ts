@@ -139,7 +139,7 @@ export class SyncRun {
               await advance({ ...(await this.#prepare()), phase: 'copy' });
             },
           });
-          monitor.copiedBytes = 0;
+          monitor.beginCopy();
           monitor.appliedTime = live.current.startTime;
           break;
         case 'copy':

@@ -8,6 +8,7 @@ import { blockedClusters } from '../destination/write-blocking.ts';
 import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
+import type { Comparison } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { checkFeatureVersion } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
@@ -217,7 +218,7 @@ export class Sync {
    * Resolves when the sync is RUNNING and begins again: from a new start time, with the documents that are on the destination.
    * @throws SyncError InvalidStateTransition while a reversal moves the state.
    */
-  async repair(digest: string | undefined): Promise<void> {
+  async repair(comparison: Comparison, digest: string | undefined): Promise<void> {
     await this.#carryOut('repair', digest, async () => {
       const { phase, repairs } = this.live.stored;
       if (phase === 'handover' || phase === 'preparing')
@@ -234,11 +235,12 @@ export class Sync {
           ...begun,
           ...{ startTime: null, catalogEvent: null, collectionCount: null },
           repairs: repairs + 1,
+          comparison,
         }),
       );
       this.monitor.forgetSource();
       this.monitor.forgetOplog();
-      this.#logger.info({ repairs: repairs + 1 }, 'repairing');
+      this.#logger.info({ repairs: repairs + 1, comparison }, 'repairing');
       this.begin();
     });
   }

@@ -12,6 +12,7 @@ import { registerStateMetrics } from '../monitor/metrics.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
 import { watchOplog } from '../monitor/watch-oplog.ts';
 import {
+  parseRepairBody,
   parseResetBody,
   parseStartBody,
   type ResetDestination,
@@ -22,7 +23,12 @@ import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts'
 import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
 import { digestOf, requireMember } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
-import { type Command, notAllowed, requireNoParameters } from '../store/transitions.ts';
+import {
+  type Command,
+  notAllowed,
+  type PlainCommand,
+  requireNoParameters,
+} from '../store/transitions.ts';
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
 import { CommandQueue } from './command-queue.ts';
 import { progressOf } from './progress.ts';
@@ -238,8 +244,9 @@ export class Syncer {
    * @throws SyncError InvalidStateTransition, SupersededByOtherInstance.
    */
   async repair(body: unknown, digest?: string): Promise<void> {
-    await this.#tell('repair', body, async (sync) => {
-      await sync.repair(digest);
+    const comparison = parseRepairBody(body);
+    await this.#give('repair', async (sync) => {
+      await sync.repair(comparison, digest);
     });
   }
 
@@ -266,13 +273,17 @@ export class Syncer {
     return this.#found?.isOver === true ? undefined : this.#found;
   }
 
-  /** Gives a command to the sync when its turn comes. @throws SyncError InvalidStateTransition if there is none. */
   async #tell<T>(
-    command: Exclude<Command, 'start'>,
+    command: PlainCommand,
     body: unknown,
     act: (sync: Sync) => Promise<T>,
   ): Promise<T> {
     requireNoParameters(command, body);
+    return await this.#give(command, act);
+  }
+
+  /** Gives a command to the sync when its turn comes. @throws SyncError InvalidStateTransition if there is none. */
+  async #give<T>(command: Exclude<Command, 'start'>, act: (sync: Sync) => Promise<T>): Promise<T> {
     await this.#opening.promise;
     return await this.#commands.run(async () => {
       this.#needPair();

@@ -239,6 +239,13 @@ export class SyncMonitor {
     this.#backlog.begin(isAfterCopy);
   }
 
+  /** The copy begins, or begins again. */
+  beginCopy(): void {
+    this.copiedBytes = 0;
+    this.comparedDocuments = 0;
+    this.changedDocuments = 0;
+  }
+
   /** There is no sync any more. */
   forget(): void {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });

@@ -240,22 +240,43 @@ function schemaError(errors: readonly ErrorObject[]): SyncError {
 export const resetDestinations = ['Keep', 'Unblock', 'Clean'] as const;
 export type ResetDestination = (typeof resetDestinations)[number];
 
+/** How a repair compares documents: by hashes that the servers make, or byte for byte, for which all documents are read. */
+export const comparisons = ['hashes', 'bytes'] as const;
+export type Comparison = (typeof comparisons)[number];
+
 /**
  * Reads the body of POST /reset: what to do with the destination, by default Keep.
  * @throws SyncError InvalidBody.
  */
 export function parseResetBody(body: unknown): ResetDestination {
+  return choiceIn(body, 'destination', resetDestinations);
+}
+
+/**
+ * Reads the body of POST /repair: how to compare, by default by hashes.
+ * @throws SyncError InvalidBody.
+ */
+export function parseRepairBody(body: unknown): Comparison {
+  return choiceIn(body, 'comparison', comparisons);
+}
+
+/** The only field of a body, one of some texts: the first is the default. */
+function choiceIn<T extends string>(
+  body: unknown,
+  field: string,
+  [first, ...more]: readonly [T, ...T[]],
+): T {
   if (typeof body !== 'object' || body === null || Array.isArray(body))
     throw new SyncError('InvalidBody', 'the body is a JSON object');
-  const unknown = Object.keys(body).find((name) => name !== 'destination');
+  const unknown = Object.keys(body).find((name) => name !== field);
   if (unknown !== undefined)
     throw new SyncError('InvalidBody', `${unknown} must NOT have additional properties`);
-  const { destination = 'Keep' } = body as { readonly destination?: unknown };
-  const known = resetDestinations.find((name) => name === destination);
+  const value: unknown = (body as Readonly<Record<string, unknown>>)[field] ?? first;
+  const known = [first, ...more].find((name) => name === value);
   if (known === undefined)
     throw new SyncError(
       'InvalidBody',
-      `destination is one of ${resetDestinations.join(', ')}, not ${JSON.stringify(destination)}`,
+      `${field} is one of ${[first, ...more].join(', ')}, not ${JSON.stringify(value)}`,
     );
   return known;
 }

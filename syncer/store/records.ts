@@ -6,7 +6,12 @@ import { isPlacedById, type ShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import type { ErrorName } from '../../service/error-table.ts';
-import type { ClusterName, ResetDestination, StartOptions } from '../options/command-bodies.ts';
+import type {
+  ClusterName,
+  Comparison,
+  ResetDestination,
+  StartOptions,
+} from '../options/command-bodies.ts';
 
 /**
  * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
@@ -65,6 +70,8 @@ export interface SyncRecord {
   readonly reversals: number;
   /** How often the sync was repaired: begun again from a new start time, with the documents that are on the destination. */
   readonly repairs: number;
+  /** How the copy compares documents that are on the destination already. */
+  readonly comparison: Comparison;
   readonly options: StartOptions;
   readonly source: ClusterRecord;
   readonly destination: ClusterRecord;
@@ -222,6 +229,7 @@ export function newRecord(
     catalogEvent: null,
     reversals: 0,
     repairs: 0,
+    comparison: 'hashes',
     options,
     source: cluster(options.source),
     destination: cluster(options.destination),

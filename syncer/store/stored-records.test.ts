@@ -74,6 +74,7 @@ const mayLack = new Set([
   'reset',
   'ownsCatalog',
   'repairs',
+  'comparison',
   'ownedUuids',
   'isAdopted',
   'isCopied of partitions',

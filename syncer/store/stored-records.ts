@@ -6,7 +6,12 @@ import { decodeIndexSpec, decodeSpec } from '../../mongo/specification.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
-import { parseStartBody, resetDestinations, type StartOptions } from '../options/command-bodies.ts';
+import {
+  comparisons,
+  parseStartBody,
+  resetDestinations,
+  type StartOptions,
+} from '../options/command-bodies.ts';
 import type { StoredPhase } from './encoding.ts';
 import type {
   ClusterRecord,
@@ -61,6 +66,7 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
     catalogEvent: record.orNull('catalogEvent')?.text() ?? null,
     reversals: record.field('reversals').count(),
     repairs: record.optional('repairs')?.count() ?? 0,
+    comparison: record.optional('comparison')?.oneOf(comparisons) ?? 'hashes',
     options: optionsIn(record.field('options')),
     source: clusterIn(record.field('source')),
     destination: clusterIn(record.field('destination')),

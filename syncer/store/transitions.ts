@@ -7,6 +7,9 @@ export type SyncState = 'IDLE' | SyncView['state'];
 /** The commands of the API. */
 export type Command = 'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'repair';
 
+/** The commands without parameters. */
+export type PlainCommand = Exclude<Command, 'start' | 'repair'>;
+
 /** What decides whether a command is accepted. */
 export interface Situation {
   readonly state: SyncState;
@@ -87,7 +90,7 @@ export function notAllowed(command: Command, state: SyncState): SyncError {
 }
 
 /** @throws SyncError InvalidBody when a command without parameters was given some. */
-export function requireNoParameters(command: Exclude<Command, 'start'>, body: unknown): void {
+export function requireNoParameters(command: PlainCommand, body: unknown): void {
   if (typeof body !== 'object' || body === null || Object.keys(body).length > 0)
     throw new SyncError('InvalidBody', `${command} takes no parameters: the body is {}`);
 }
