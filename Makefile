@@ -106,6 +106,10 @@ bench-fairness: prerequisites node_modules/.installed tools ## Measure the opera
 bench-shards: prerequisites node_modules/.installed tools ## Measure the speed of copying two shards with one instance and with two; writes bench/results (SHARDS_SIZE=0.3 ROUNDS=3)
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)
 
+.PHONY: bench-repair
+bench-repair: prerequisites node_modules/.installed tools ## Measure a repair against the first copy of the same data; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
+	@node_modules/.bin/node bench/repair/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))
+
 .PHONY: bench-verify
 bench-verify: prerequisites node_modules/.installed tools ## Measure the speed of the verifier and of a plain comparison; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
 	@node_modules/.bin/node bench/verify/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))

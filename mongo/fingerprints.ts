@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Document, UUID } from 'mongodb';
+import { Long, type Document, type UUID } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { idRangeQueries, type IdRange } from './id-range.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
@@ -38,15 +38,15 @@ const documentHash = {
   },
 };
 
-/** Sums of more than 2^53 would not be exact: a hash is summed up in two halves. */
-const half = 2 ** 31;
+/** Sums of hashes below this fit into 64 bits, if a bucket has no more than 32,768 documents. */
+const summedBelow = Long.fromBigInt(1n << 48n);
 
 /** The documents of one bucket together. */
 export interface Bucket {
   readonly documents: number;
   readonly bytes: number;
   /** Equal for equal documents, in whatever order. */
-  readonly sum: string;
+  readonly sum: bigint;
 }
 
 /** A document's `_id`, and its hash. The `_id` shares the memory of its batch. */
@@ -73,25 +73,24 @@ export class FingerprintReader {
    * @throws MongoServerError if the server refuses: it has no such hash.
    */
   async buckets(count: number): Promise<ReadonlyMap<number, Bucket>> {
-    const low = { $mod: ['$h', { $literal: half }] };
     const pipeline = [
-      { $project: { b: bucketOf(count), s: { $bsonSize: '$$ROOT' }, h: documentHash } },
-      { $project: { b: 1, s: 1, l: low, u: { $divide: [{ $subtract: ['$h', low] }, half] } } },
       {
         $group: {
-          ...{ _id: '$b', n: { $sum: 1 }, s: { $sum: '$s' } },
-          ...{ l: { $sum: '$l' }, u: { $sum: '$u' } },
+          _id: bucketOf(count),
+          n: { $sum: 1 },
+          s: { $sum: { $bsonSize: '$$ROOT' } },
+          h: { $sum: { $mod: [documentHash, summedBelow] } },
         },
       },
     ];
     const buckets = new Map<number, Bucket>();
     for await (const document of this.#aggregated(pipeline)) {
       const fields = new Map(elementsOf(document).map((element) => [element.name, element]));
-      const number = (name: string): number => numberIn(fields.get(name), name);
-      buckets.set(number('_id'), {
-        documents: number('n'),
-        bytes: number('s'),
-        sum: `${number('l')} ${number('u')}`,
+      const number = (name: string): bigint => integerIn(fields.get(name), name);
+      buckets.set(Number(number('_id')), {
+        documents: Number(number('n')),
+        bytes: Number(number('s')),
+        sum: number('h'),
       });
     }
     return buckets;
@@ -167,22 +166,25 @@ function literal(bound: Document): Document {
   return { $literal: new RawValue('$literal', idElement(encodeSpec(bound))) };
 }
 
-function numberIn(element: RawElement | undefined, name: string): number {
+function integerIn(element: RawElement | undefined, name: string): bigint {
   if (element === undefined) throw malformed(name);
   const { type, bytes, offset } = element;
   const buffer = asBuffer(bytes);
   switch (type) {
     case bsonType.int32:
-      return buffer.readInt32LE(offset);
+      return BigInt(buffer.readInt32LE(offset));
     case bsonType.int64:
-      return Number(buffer.readBigInt64LE(offset));
-    case bsonType.double:
-      return buffer.readDoubleLE(offset);
+      return buffer.readBigInt64LE(offset);
+    case bsonType.double: {
+      const value = buffer.readDoubleLE(offset);
+      if (!Number.isInteger(value)) throw malformed(name);
+      return BigInt(value);
+    }
     default:
       throw malformed(name);
   }
 }
 
 function malformed(name: string): MalformedAnswer {
-  return new MalformedAnswer(`fingerprints of documents without a number ${name}`);
+  return new MalformedAnswer(`fingerprints of documents without a whole number ${name}`);
 }
