@@ -8,7 +8,7 @@ import { readCatalog, type CatalogEntry } from './catalog.ts';
 export interface CompareOptions {
   /** Databases (`shop`) and namespaces (`shop.items`) to leave out. */
   readonly exclude?: readonly string[];
-  /** Names of additional indexes that the destination may have. */
+  /** Names of additional indexes that the destination may have: of all collections, or of one, as `shop.items name_1`. */
   readonly mayBeExtra?: readonly string[];
 }
 
@@ -129,7 +129,7 @@ function* differencesOfCatalog(
     const spec = expected.indexes.get(name);
     const copy = actual.indexes.get(name);
     if (spec === undefined) {
-      if (!mayBeExtra.includes(name))
+      if (!mayBeExtra.includes(name) && !mayBeExtra.includes(`${namespace} ${name}`))
         yield { namespace, kind: `index ${name} is not on the source` };
     } else if (copy === undefined)
       yield { namespace, kind: `index ${name} is missing on the destination` };

@@ -69,6 +69,7 @@ export function testRandomShardedWorkloads(
  * 6.0.27), and sharding the collection on the destination creates it.
  */
 async function droppedIndexes(source: MongoClient): Promise<readonly string[]> {
+  const mayBeExtra: string[] = [];
   const collections = source.db('config').collection<{ _id: string }>('collections');
   for await (const { _id: ns } of collections.find({ 'key._id': 'hashed' })) {
     const dot = ns.indexOf('.');
@@ -76,9 +77,10 @@ async function droppedIndexes(source: MongoClient): Promise<readonly string[]> {
       .db(ns.slice(0, dot))
       .collection(ns.slice(dot + 1))
       .indexes();
-    if (!indexes.some(({ name }) => name === hashedIdIndex)) return [hashedIdIndex];
+    if (!indexes.some(({ name }) => name === hashedIdIndex))
+      mayBeExtra.push(`${ns} ${hashedIdIndex}`);
   }
-  return [];
+  return mayBeExtra;
 }
 
 function chosenSeeds(byDefault: readonly number[] = []): readonly number[] {
