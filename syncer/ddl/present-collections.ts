@@ -1,3 +1,4 @@
+import type { Document } from 'mongodb';
 import type { CollectionInfo, NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import {
@@ -143,14 +144,10 @@ export class PresentCollections {
     this.#there.set(namespaceText(namespace), { ...there, namespace });
   }
 
-  /** Only documents and indexes can be brought over: a collection with other options is copied. A capped one has an order. */
   #canStay(there: CollectionInfo, { options, shardKey }: TrackedCollection): boolean {
-    if (isTrue(options['capped']) || isTrue(there.options['capped'])) return false;
     const sharded = this.#shardKeys.get(namespaceText(there.namespace));
     const isSharded = sharded !== undefined && (shardKey === null || !isSameKey(sharded, shardKey));
-    return (
-      !isSharded && isSameOptions(replicatedOptions(there.options), replicatedOptions(options))
-    );
+    return !isSharded && canKeepDocuments(there.options, options);
   }
 
   async #drop(there: CollectionInfo): Promise<void> {
@@ -206,6 +203,15 @@ async function dropOther(
   const isOwned = kind === 'view' && catalog.view(namespace) !== undefined;
   if (!isOwned && !mayDropOthers) throw madeByOthers(namespace);
   await destination.catalog.drop(namespace);
+}
+
+/**
+ * True if the documents of a collection of the destination can be made equal to those of the source's: with other options, it
+ * is created again. So is a capped one, whose documents have an order.
+ */
+export function canKeepDocuments(present: Document, wanted: Document): boolean {
+  if (isTrue(present['capped']) || isTrue(wanted['capped'])) return false;
+  return isSameOptions(replicatedOptions(present), replicatedOptions(wanted));
 }
 
 /** True if an index of the destination differs from one of the source in nothing but what the replicated form alters. */

@@ -1,3 +1,4 @@
+import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { hasFeature } from '../../mongo/server-features.ts';
@@ -5,6 +6,7 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { selectionText } from '../../mongo/filter-selection.ts';
 import { countOf } from '../../service/quantities.ts';
 import { SyncError } from '../../service/errors.ts';
+import { canKeepDocuments } from '../ddl/present-collections.ts';
 import { firstOf, namesOf, textsOf, type CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
 
@@ -125,4 +127,36 @@ export async function checkOtherData(subject: CheckSubject): Promise<Finding[]> 
     findings.push(note('OtherDataBlocked', message, { side, namespaces: others }));
   }
   return findings;
+}
+
+/** What a start with `initialData: Present` drops on the destination, and what it does not use. */
+export async function checkPresentData(subject: CheckSubject): Promise<Finding[]> {
+  if (subject.options.initialData !== 'Present') return [];
+  const { selected } = await subject.destination.listing();
+  const wanted = new Map(
+    (await subject.source.listing()).selected.map((info) => [namespaceText(info.namespace), info]),
+  );
+  const gone: NamespaceInfo[] = [];
+  const unlike: NamespaceInfo[] = [];
+  for (const info of selected) {
+    const source = wanted.get(namespaceText(info.namespace));
+    if (!source) gone.push(info);
+    else if (info.kind !== 'collection' || source.kind !== 'collection') continue;
+    else if (!canKeepDocuments(info.options, source.options)) unlike.push(info);
+  }
+  return [
+    ...present('PresentDataDropped', gone, 'is not on the source: the start drops it'),
+    ...present('PresentDataNotUsed', unlike, 'is capped, or has other options than on the source'),
+  ];
+}
+
+function present(
+  name: 'PresentDataDropped' | 'PresentDataNotUsed',
+  infos: readonly NamespaceInfo[],
+  what: string,
+): Finding[] {
+  if (infos.length === 0) return [];
+  const namespaces = textsOf(infos);
+  const message = `${firstOf(namespaces)} of the destination ${what}`;
+  return [note(name, message, { side: 'destination', namespaces })];
 }

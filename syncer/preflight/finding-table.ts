@@ -54,6 +54,11 @@ export const findingTable = {
     action:
       'Stop whatever writes to the source with applyOps (such as mongorestore --oplogReplay) before the start: the sync would stop with ApplyOpsOnSource.',
   },
+  PresentDataDropped: {
+    ...warning,
+    action:
+      'Make sure that this is the right destination, and exclude what is needed there: with initialData Present it becomes as the source.',
+  },
   OtherDataBlocked: {
     ...warning,
     action:
@@ -83,6 +88,11 @@ export const findingTable = {
     ...warning,
     action:
       'Add a shard of the destination to the zone (sh.addShardToZone) before the start: otherwise the collections have no such zone there.',
+  },
+  PresentDataNotUsed: {
+    ...advice,
+    action:
+      'Restore it with the options that it has on the source, or let the sync copy it as a whole: what is there is dropped.',
   },
   LongTransaction: {
     ...advice,

@@ -8,6 +8,7 @@ import {
   checkFilterEntries,
   checkIndexes,
   checkOtherData,
+  checkPresentData,
   checkStoredJavaScript,
   checkViews,
 } from './check-catalog.ts';
@@ -48,6 +49,7 @@ const advices: readonly Advice[] = [
   { what: 'the names of databases', side: 'destination', run: checkDatabaseNames },
   { what: 'writes by applyOps', side: 'source', run: checkApplyOps },
   { what: 'data that is not synced', side: 'destination', run: checkOtherData },
+  { what: 'the data that is there already', side: 'destination', run: checkPresentData },
   { what: 'write blocking', side: 'destination', run: checkWriteBlocking },
   membersOf('source'),
   membersOf('destination'),

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Double, Long, type Db, type Document } from 'mongodb';
+import type { CheckAnswer } from '../../../sync-api/json.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
@@ -218,6 +219,10 @@ describe('a repair', () => {
         .collection('same')
         .createIndexes([{ key: { n: 1 }, name: 'extra' }]);
       assert.equal((await refusedStart({})).body['error'], 'DestinationNotEmpty');
+      assert.deepEqual(await foundBeforeStart(), [
+        'PresentDataDropped: shop.gone, shop.never',
+        'PresentDataNotUsed: shop.capped',
+      ]);
       await using syncer = await pair.syncing({ initialData: 'Present' }, options);
       const { repairs, reconciliation, warnings } = await syncer.progress();
       assert.equal(repairs, 0);
@@ -233,6 +238,14 @@ describe('a repair', () => {
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
+
+    async function foundBeforeStart(): Promise<readonly string[]> {
+      await using syncer = await pair.syncer();
+      const { body } = await syncer.post('check', { ...forward, initialData: 'Present' });
+      const { canStart, findings } = body as unknown as CheckAnswer;
+      assert.equal(canStart, true);
+      return findings.map(({ name, namespaces }) => `${name}: ${(namespaces ?? []).join(', ')}`);
+    }
 
     async function refusedStart(body: object): Promise<Answer> {
       await using syncer = await pair.syncer(options);
