@@ -18,6 +18,7 @@ function syncWith(status: ClusterSyncStatus): ClusterSync {
       ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
       ...{
         state: 'Running',
+        dryRun: false,
         suspend: false,
         onDelete: 'Keep',
         syncer: { resources: {}, logLevel: 'info' },

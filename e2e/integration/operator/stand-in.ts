@@ -15,6 +15,8 @@ export interface ReceivedCommand {
 /** A tool with the HTTP API of the contract, and nothing behind it: it returns the answers that a test sets. */
 export class StandIn implements AsyncDisposable {
   readonly commands: ReceivedCommand[] = [];
+  /** What it was asked to check. It cannot, unless there is an answer. */
+  readonly checks: unknown[] = [];
   /** How often it was asked for its progress. */
   polls = 0;
   /** Body of the answers to progress calls. */
@@ -69,7 +71,8 @@ export class StandIn implements AsyncDisposable {
       response.end(JSON.stringify(this.progress));
       return;
     }
-    if (request.method === 'GET') {
+    if (name === 'check') this.checks.push(JSON.parse(body));
+    if (request.method === 'GET' || name === 'check') {
       const known = this.answers.get(name.replace(/\?.*/, ''));
       response.statusCode = known ? 200 : 404;
       response.end(JSON.stringify(known ?? { success: false, error: 'NotFound' }));
