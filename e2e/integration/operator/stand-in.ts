@@ -71,8 +71,10 @@ export class StandIn implements AsyncDisposable {
       response.end(JSON.stringify(this.progress));
       return;
     }
-    if (name === 'check') this.checks.push(JSON.parse(body));
-    if (request.method === 'GET' || name === 'check') {
+    // A verifier has a command of that name.
+    const isStartCheck = name === 'check' && 'source' in (JSON.parse(body) as object);
+    if (isStartCheck) this.checks.push(JSON.parse(body));
+    if (request.method === 'GET' || isStartCheck) {
       const known = this.answers.get(name.replace(/\?.*/, ''));
       response.statusCode = known ? 200 : 404;
       response.end(JSON.stringify(known ?? { success: false, error: 'NotFound' }));
