@@ -17,6 +17,8 @@ export class StandIn implements AsyncDisposable {
   readonly commands: ReceivedCommand[] = [];
   /** What it was asked to check. It cannot, unless there is an answer. */
   readonly checks: unknown[] = [];
+  /** Whether it never answers them. */
+  isSilent = false;
   /** How often it was asked for its progress. */
   polls = 0;
   /** Body of the answers to progress calls. */
@@ -74,6 +76,7 @@ export class StandIn implements AsyncDisposable {
     // A verifier has a command of that name.
     const isStartCheck = name === 'check' && 'source' in (JSON.parse(body) as object);
     if (isStartCheck) this.checks.push(JSON.parse(body));
+    if (isStartCheck && this.isSilent) return;
     if (request.method === 'GET' || isStartCheck) {
       const known = this.answers.get(name.replace(/\?.*/, ''));
       response.statusCode = known ? 200 : 404;
