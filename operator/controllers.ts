@@ -84,7 +84,7 @@ function runClusterSyncs(
     api: syncerApi,
     reconcilerOf: (monitor, add) => {
       const sources = new SourceTopologies({ onChange: add, logger, turns });
-      const checks = new StartChecks({ onChange: add, logger, turns });
+      const checks = new StartChecks({ onChange: add, logger });
       const reconciler = new ClusterSyncReconciler({
         client,
         clusterSyncs: caches.clusterSyncs,

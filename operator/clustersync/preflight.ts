@@ -38,7 +38,7 @@ export interface CheckRecord extends KeptFindings {
 /** A start waits this long for the check before it: a check must not prevent a start. */
 const startDeadlineMs = 60_000;
 /** Nobody waits for that of a dry run. */
-const dryRunDeadlineMs = 300_000;
+const dryRunDeadlineMs = 120_000;
 /** How soon a dry run is checked again: sooner if somebody is about to remove what prevents the start. */
 const passedAgainMs = 600_000;
 const blockedAgainMs = 60_000;

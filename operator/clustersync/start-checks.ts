@@ -44,8 +44,6 @@ export interface StartChecksOptions {
   /** Receives the key of an object when its check has ended. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /** As in OperandMonitor. */
-  readonly turns?: QuestionTurns;
   readonly clock?: Clock;
 }
 
@@ -57,8 +55,8 @@ interface Entry {
 }
 
 const path = '/api/v1/check';
-/** The findings are cut to what the status has room for; until then, the names of many collections may be in them. */
-const maxAnswerBytes = 1024 * 1024;
+/** A check takes long: it must not take the turns of other questions. */
+const limits = { perNamespace: 20, underWay: 100 } as const;
 
 const unknown: CheckView = { kind: 'unknown' };
 
@@ -98,7 +96,7 @@ export class StartChecks implements AsyncDisposable {
   constructor(options: StartChecksOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#turns = options.turns ?? new QuestionTurns(this.#clock);
+    this.#turns = new QuestionTurns(this.#clock, limits);
   }
 
   /** The last answer for an object, to whatever question. */
@@ -188,11 +186,7 @@ async function ask(
   { target, body, deadlineMs }: CheckRequest,
   signal: AbortSignal,
 ): Promise<CheckResult> {
-  const answer = await callOperand(
-    target,
-    { method: 'POST', path, body, deadlineMs, maxAnswerBytes },
-    signal,
-  );
+  const answer = await callOperand(target, { method: 'POST', path, body, deadlineMs }, signal);
   if (answer.kind === 'unreachable') return unanswered(answer.description);
   if (isNotServed(answer.status)) return { kind: 'unsupported' };
   const error = errorIn(answer.body, false);
