@@ -58,8 +58,13 @@ describe('keptFindings', () => {
   });
 
   // Each is stored in six bytes.
-  for (const letter of ['x', '<', '\u2028', '😀'])
-    it(`never has more than 128 KiB as the API server stores it: ${JSON.stringify(letter)}`, () => {
+  for (const [what, letter] of [
+    ['letters', 'x'],
+    ['brackets', '<'],
+    ['separators', '\u2028'],
+    ['pairs', '😀'],
+  ] as const)
+    it(`never has more than 128 KiB as the API server stores it: ${what}`, () => {
       const long = letter.repeat(4_000);
       const namespaces = Array.from({ length: 30 }, () => long);
       const all = {
