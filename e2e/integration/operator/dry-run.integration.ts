@@ -206,6 +206,36 @@ describe('a dry run by the operator, on a real API server with real syncers', ()
     await remove(namespace);
   });
 
+  it('is not needed for all reasons of a start that is refused', async () => {
+    await destination.db('shop').collection('items').insertOne({ by: 'user' });
+    await source.db('shop').createCollection('metrics', { timeseries: { timeField: 'at' } });
+    const place = await newPlace();
+    const { namespace } = place;
+    await ground.createSync(namespace, spec);
+    await using syncer = await runSyncer(place);
+    const refused = await ground.untilSync(
+      namespace,
+      'it is refused',
+      ({ conditions }) => findCondition(conditions, 'Stalled') !== undefined,
+    );
+    assert.match(findCondition(refused.conditions, 'Stalled')?.message ?? '', /refuses start/);
+    const blockers = findings(refused).filter((each) => each.startsWith('Blocker'));
+    assert.deepEqual(blockers.sort(), [
+      'Blocker DestinationNotEmpty',
+      'Blocker TimeSeriesNotSupported',
+    ]);
+    assert.equal(refused.canStart, false);
+    await destination.db('shop').dropDatabase();
+    await source.db('shop').collection('metrics').drop();
+    const running = await untilInSync(namespace);
+    assert.deepEqual(
+      findings(running).filter((each) => each.startsWith('Blocker')),
+      [],
+    );
+    await syncer.end();
+    await remove(namespace);
+  });
+
   it('does not continue a sync that it finds, and leaves it to the same spec without it', async () => {
     const place = await newPlace();
     const { namespace } = place;

@@ -135,6 +135,21 @@ describe('the check that the operator asks a syncer for', () => {
     assert.deepEqual(checks.view('a'), { kind: 'unknown' });
   });
 
+  it('asks a syncer of another namespace, though 50 of one namespace do not answer', async () => {
+    await using silent = await StandIn.start(address, port, idle);
+    silent.isSilent = true;
+    const ip = await addresses.reserve();
+    await using syncer = await StandIn.start(ip, port, idle);
+    syncer.answers.set('check', { success: true, canStart: true, findings: [] });
+    await using checks = startChecks();
+    for (let count = 0; count < 50; count += 1) checks.watch(`greedy/${count}`, request());
+    await until('they are asked', () => silent.checks.length >= 20);
+    const target = { ...apiTargetAt({ ip, port }, 'token', undefined), process: 'one' };
+    checks.watch('modest/a', { ...request(), target });
+    await until('it has answered', () => checks.view('modest/a').kind === 'found');
+    assert.equal(silent.checks.length, 20);
+  });
+
   it('fails when its time is over, so that a start does not wait for longer', async () => {
     await using syncer = await StandIn.start(address, port, idle);
     syncer.isSilent = true;
