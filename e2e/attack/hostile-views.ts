@@ -55,6 +55,10 @@ export function hostileDetail({ verifications }: SyncSummary, text: TextFor): Sy
       ...{ type: text(`type ${status}`), status, reason: text(`reason ${status}`) },
       ...{ message: text(`message ${status}`), since: text('time') },
     })),
+    findings: ['Blocker', text('severity')].map((severity, index) => ({
+      ...{ severity, name: text(`finding ${index}`), message: text(`found ${index}`) },
+      action: text(`action ${index}`),
+    })),
     warnings: [text('first warning'), text('second warning')],
     events: {
       shown: ['Warning', text('type')].map((type, index) => ({

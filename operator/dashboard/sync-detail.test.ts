@@ -94,6 +94,15 @@ describe('the detail of a ClusterSync', () => {
     );
   });
 
+  it('has what the check before the start has found', () => {
+    const finding = { severity: 'Warning', name: 'OplogTooShort', message: 'one hour' } as const;
+    const preflight = [{ ...finding, action: 'Enlarge it.' }, finding];
+    assert.deepEqual(detailOf(syncWith({ preflight }), [], nothingAsked).findings, [
+      { ...finding, action: 'Enlarge it.' },
+      { ...finding, action: null },
+    ]);
+  });
+
   it('does not know when it has caught up, where one instance does not', () => {
     const instances = [instance('a', { estimatedSecondsToCatchUp: 4 }), instance('b', {})];
     assert.equal(detailOf(syncWith({ instances }), [], nothingAsked).catchUpSeconds, null);
