@@ -86,7 +86,7 @@ export interface ClusterSyncSpec {
    */
   dryRun: boolean;
   /**
-   * Any text. A new value makes the operator repeat the check before the start now; it also repeats it from time to time.
+   * Any text. A new value makes the operator repeat the check of a dry run at once, which it also does from time to time.
    */
   checkAgain?: string;
   /**
