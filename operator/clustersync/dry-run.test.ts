@@ -209,9 +209,22 @@ describe('a dry run', () => {
 
   it('asks the first of several syncers that answers', () => {
     const world = shardedWorld(['no pod', answers.idle, answers.idle], { check: unknown });
-    const { check, commands } = decide(clusterSync(dry, threeShards), world);
+    const sync = clusterSync(dry, threeShards);
+    const decision = decide(sync, world);
+    const { check, commands } = decision;
     assert.ok(check);
     assert.deepEqual(commands, []);
+    const answer = answered(world, decision, found(warned)).check;
+    // The first of them, which is another process than theirs, answers by now.
+    const first = { answer: answers.idle, process: 'first-uid/containerd://1' };
+    const all = shardedWorld([first, answers.idle, answers.idle], { check: answer });
+    const [pod, ...others] = [...all.pods.values()];
+    assert.ok(pod);
+    const pods = [{ ...pod, metadata: { ...pod.metadata, uid: 'first-uid' } }, ...others];
+    const later = { ...all, pods: new Map(pods.map((each) => [each.metadata.name, each])) };
+    assert.equal(decide(sync, later).check?.inputsHash, check.inputsHash);
+    const fresh = decide(sync, { ...later, check: unknown }).check;
+    assert.equal(fresh?.target.process, first.process);
   });
 
   it('asks and starts nothing while suspended, paused or deleted, or with a destination of another one', () => {

@@ -119,18 +119,20 @@ export function planStart(clusterSync: ClusterSync, input: StartInput): StartPla
 }
 
 /**
- * What to ask a syncer: in a dry run, the first that knows of no sync; before a start, the first that is to be started. All of them
- * would find the same.
+ * What to ask a syncer: in a dry run, one that knows of no sync; before a start, one that is to be started. All of them would find the
+ * same: the one that was asked before is preferred, then the first.
  */
 function requestOf(
   clusterSync: ClusterSync,
   { dryRun, views, targets, commands, view, nowMs }: StartInput,
 ): CheckRequest | undefined {
-  const asked =
+  const ids =
     dryRun === 'on'
-      ? views.find(({ observation }) => observation && isIdle(observation, nowMs))?.instance.id
-      : commands.find(({ command }) => command.name === 'start')?.id;
-  const target = asked === undefined ? undefined : targets.get(asked);
+      ? views.filter((each) => isIdle(each, nowMs)).map(({ instance }) => instance.id)
+      : commands.filter(({ command }) => command.name === 'start').map(({ id }) => id);
+  const able = ids.flatMap((id) => targets.get(id) ?? []);
+  const askedBefore = view.kind === 'unknown' ? undefined : view.process;
+  const target = able.find(({ process }) => process === askedBefore) ?? able[0];
   if (!target) return undefined;
   const body = startBody(clusterSync);
   const inputsHash = hashOf([body, clusterSync.spec.checkAgain, target.process]);
@@ -192,10 +194,13 @@ function hasSync({ observation }: InstanceView, digest?: string): boolean {
   return progress.state !== 'IDLE' && !(digest !== undefined && isOfOtherSync(progress, digest));
 }
 
-function isIdle(observation: NonNullable<InstanceView['observation']>, nowMs: number): boolean {
-  const { answer } = observation;
+function isIdle({ observation }: InstanceView, nowMs: number): boolean {
+  const { answer } = observation ?? {};
   return (
-    answer?.kind === 'progress' && answer.progress.state === 'IDLE' && isCurrent(observation, nowMs)
+    observation !== undefined &&
+    answer?.kind === 'progress' &&
+    answer.progress.state === 'IDLE' &&
+    isCurrent(observation, nowMs)
   );
 }
 

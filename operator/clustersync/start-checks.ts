@@ -106,10 +106,14 @@ export class StartChecks implements AsyncDisposable {
 
   /**
    * Asks unless it is being asked, or the answer is known.
-   * @param request - undefined if nobody wants to know: then what is known stays.
+   * @param request - undefined if nobody wants to know: then nothing is asked any more, since commands wait for a check that is under
+   * way; what is known stays.
    */
   watch(key: string, request: CheckRequest | undefined): void {
-    if (!request) return;
+    if (!request) {
+      this.#stopAsking(key);
+      return;
+    }
     const entry = this.#entryOf(key, request);
     if (entry.isAsking || isSettled(entry.view, request)) return;
     entry.request = request;
@@ -135,6 +139,13 @@ export class StartChecks implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     for (const key of [...this.#entries.keys()]) this.forget(key);
     await Promise.all(this.#tasks);
+  }
+
+  #stopAsking(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry?.isAsking) return;
+    entry.stop.abort();
+    this.#entries.set(key, { ...entry, stop: new AbortController(), isAsking: false });
   }
 
   /** What was known before stays until there is another answer. */

@@ -19,6 +19,8 @@ export class StandIn implements AsyncDisposable {
   readonly checks: unknown[] = [];
   /** Whether it never answers them. */
   isSilent = false;
+  /** How many have hung up without an answer. */
+  hungUp = 0;
   /** How often it was asked for its progress. */
   polls = 0;
   /** Body of the answers to progress calls. */
@@ -76,7 +78,12 @@ export class StandIn implements AsyncDisposable {
     // A verifier has a command of that name.
     const isStartCheck = name === 'check' && 'source' in (JSON.parse(body) as object);
     if (isStartCheck) this.checks.push(JSON.parse(body));
-    if (isStartCheck && this.isSilent) return;
+    if (isStartCheck && this.isSilent) {
+      response.on('close', () => {
+        this.hungUp += 1;
+      });
+      return;
+    }
     if (request.method === 'GET' || isStartCheck) {
       const known = this.answers.get(name.replace(/\?.*/, ''));
       response.statusCode = known ? 200 : 404;

@@ -150,6 +150,23 @@ describe('the check that the operator asks a syncer for', () => {
     assert.equal(silent.checks.length, 20);
   });
 
+  it('hangs up when nobody wants to know any more', async () => {
+    await using syncer = await StandIn.start(address, port, idle);
+    syncer.isSilent = true;
+    syncer.answers.set('check', { success: true, canStart: true, findings: [] });
+    await using checks = startChecks();
+    const one = request({ deadlineMs: 3_600_000 });
+    checks.watch('a', one);
+    await until('it is asked', () => syncer.checks.length === 1);
+    checks.watch('a', undefined);
+    await until('it has hung up', () => syncer.hungUp === 1);
+    syncer.isSilent = false;
+    checks.watch('a', one);
+    await until('it has answered', () => checks.view('a').kind === 'found');
+    assert.equal(syncer.checks.length, 2);
+    assert.equal(changes, 1);
+  });
+
   it('fails when its time is over, so that a start does not wait for longer', async () => {
     await using syncer = await StandIn.start(address, port, idle);
     syncer.isSilent = true;
