@@ -164,7 +164,7 @@ function findingPage(): string {
     '',
     '# Findings of the check',
     '',
-    '`clustersync check` and `POST /api/v1/check` report everything about a migration that is known before its start, each with what to do.',
+    '`clustersync check`, `POST /api/v1/check` and `status.preflight` of a ClusterSync report everything about a migration that is known before its start, each with what to do.',
     'A **blocker** prevents the start: its name is that of the [error](errors.md) that the start would end with. A **warning** is about a sync that',
     'can start, and will probably stop later, or harm something. An **advice** is about what to know or to do besides, or about what could not be',
     'checked. The names do not change from version to version.',

@@ -1,6 +1,7 @@
 import { DestinationClaims } from './clustersync/destination-claims.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
+import { StartChecks } from './clustersync/start-checks.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
@@ -83,12 +84,14 @@ function runClusterSyncs(
     api: syncerApi,
     reconcilerOf: (monitor, add) => {
       const sources = new SourceTopologies({ onChange: add, logger, turns });
+      const checks = new StartChecks({ onChange: add, logger });
       const reconciler = new ClusterSyncReconciler({
         client,
         clusterSyncs: caches.clusterSyncs,
         store,
         monitor,
         sources,
+        checks,
         claims,
         holds,
         syncVerifications: caches.syncVerifications,
@@ -96,7 +99,7 @@ function runClusterSyncs(
         latest,
         settings,
       });
-      return { reconciler, background: [sources] };
+      return { reconciler, background: [sources, checks] };
     },
   });
 }

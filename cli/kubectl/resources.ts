@@ -18,6 +18,10 @@ export interface SyncResource {
   readonly source: string;
   readonly destination: string;
   readonly conditions: readonly Condition[];
+  /** What the check before the start has found. */
+  readonly findings: readonly FindingResource[];
+  /** How many more there are. */
+  readonly omittedFindings: number;
   readonly instances: readonly InstanceResource[];
 }
 
@@ -26,6 +30,14 @@ export interface Condition {
   readonly status: string;
   readonly reason: string;
   readonly message: string;
+}
+
+export interface FindingResource {
+  readonly severity: string;
+  readonly name: string;
+  readonly side: string | null;
+  readonly message: string;
+  readonly action: string | null;
 }
 
 export interface InstanceResource {
@@ -67,6 +79,8 @@ export function readSync(object: JsonObject): SyncResource {
     source: textOf(objectOf(spec['source'])['name']) ?? '',
     destination: textOf(objectOf(spec['destination'])['name']) ?? '',
     conditions: conditionsOf(status),
+    findings: arrayOf(status['preflight']).map(objectOf).map(readFinding),
+    omittedFindings: numberOf(objectOf(status['preflightCheck'])['omittedFindings']) ?? 0,
     instances: arrayOf(status['instances']).map(objectOf).map(readInstance),
   };
 }
@@ -101,6 +115,16 @@ export function metadataOf(object: JsonObject): {
     namespace: textOf(metadata['namespace']) ?? '',
     name: textOf(metadata['name']) ?? '',
     annotations: objectOf(metadata['annotations']),
+  };
+}
+
+function readFinding(one: JsonObject): FindingResource {
+  return {
+    severity: textOf(one['severity']) ?? '',
+    name: textOf(one['name']) ?? '',
+    side: textOf(one['side']) ?? null,
+    message: textOf(one['message']) ?? '',
+    action: textOf(one['action']) ?? null,
   };
 }
 

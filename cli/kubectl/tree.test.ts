@@ -42,6 +42,24 @@ describe('the tree of a ClusterSync', () => {
     ]);
   });
 
+  it('shows what the check before the start has found, each with what to do', () => {
+    const finding = { severity: 'Warning', name: 'OplogTooShort', message: 'one\u001b hour' };
+    const preflight = [
+      { severity: 'Blocker', name: 'A', side: 'Source', message: 'm', action: 'Do it.' },
+      finding,
+    ];
+    const status = { phase: 'DryRun', preflight, preflightCheck: { omittedFindings: 3 } };
+    const sync = readSync({ metadata: { name: 'shop' }, spec: {}, status });
+    assert.deepEqual(treeLines(syncTree(sync, [])), [
+      'ClusterSync shop: DryRun  ( -> )',
+      '└─ found before the start',
+      '   ├─ Blocker A (source): m',
+      '   │  └─ Do it.',
+      '   ├─ Warning OplogTooShort: one\ufffd hour',
+      '   └─ and 3 more',
+    ]);
+  });
+
   it('knows the lag of an instance that tells it as recent versions of mongosync do', () => {
     const progress = { state: 'RUNNING', lag: { overallLagSeconds: 7 } };
     const status = { instances: [{ id: 'old', ready: true, progress }] };

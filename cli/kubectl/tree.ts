@@ -2,6 +2,7 @@ import { countOf, durationText } from '../../service/quantities.ts';
 import { cutTo, widthOf } from '../render/width.ts';
 import type {
   Condition,
+  FindingResource,
   InstanceResource,
   SyncResource,
   VerificationResource,
@@ -44,6 +45,7 @@ export function syncTree(sync: SyncResource, verifications: readonly Verificatio
               below: sync.instances.map((one) => instanceTree(one, sync.coordinatorId)),
             },
           ]),
+      ...findingTrees(sync),
       ...conditionTrees(sync.conditions),
       ...verifications.map((verification): Tree => {
         const { name, phase, verdict, differences, conditions } = verification;
@@ -84,6 +86,22 @@ function instanceTree(one: InstanceResource, coordinatorId: string | null): Tree
   return {
     text: `${id}${role}: ${said.join(', ')}`,
     below: error === null ? [] : [{ text: `error: ${error}` }],
+  };
+}
+
+/** What the check before the start has found, each with what to do. */
+function findingTrees({ findings, omittedFindings }: SyncResource): Tree[] {
+  if (findings.length === 0) return [];
+  const below = findings.map(findingTree);
+  const more = omittedFindings > 0 ? [{ text: `and ${omittedFindings} more` }] : [];
+  return [{ text: 'found before the start', below: [...below, ...more] }];
+}
+
+function findingTree({ severity, name, side, message, action }: FindingResource): Tree {
+  const of = side === null ? '' : ` (${side.toLowerCase()})`;
+  return {
+    text: `${severity} ${name}${of}: ${message}`,
+    below: action === null ? [] : [{ text: action }],
   };
 }
 

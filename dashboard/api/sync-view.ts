@@ -54,6 +54,8 @@ export interface SyncDetail extends DetailFigures {
   readonly collections: CollectionsView | null;
   readonly verifications: readonly VerificationView[];
   readonly conditions: readonly ConditionView[];
+  /** What the check before the start has found, the most important first. */
+  readonly findings: readonly FindingView[];
   /** Null if nothing stores them. */
   readonly events: EventsView | null;
 }
@@ -133,6 +135,16 @@ export interface ConditionView {
   readonly reason: string;
   readonly message: string;
   readonly since: string;
+}
+
+/** What a check before the start has found. */
+export interface FindingView {
+  /** Blocker, Warning or Advice. */
+  readonly severity: string;
+  readonly name: string;
+  readonly message: string;
+  /** What to do. */
+  readonly action: string | null;
 }
 
 /** An event about a sync or its verification. */

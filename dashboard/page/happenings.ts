@@ -1,6 +1,7 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf } from '../../service/quantities.ts';
-import type { ConditionView, EventsView } from '../api/sync-view.ts';
+import type { ConditionView, EventsView, FindingView } from '../api/sync-view.ts';
+import type { Icon, Tone } from '../view/phase.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { ago, card, empty } from './small-parts.ts';
@@ -59,6 +60,46 @@ export function eventsCard(events: EventsView | null, nowMs: number): ComponentC
               ),
             ),
           ),
+    )
+  );
+}
+
+const findingLooks = new Map<string, { readonly tone: Tone; readonly icon: Icon }>([
+  ['Blocker', { tone: 'bad', icon: 'cross' }],
+  ['Warning', { tone: 'warning', icon: 'alert' }],
+]);
+
+/** What the check before the start has found; nothing if that is nothing. */
+export function findingsCard(findings: readonly FindingView[]): ComponentChild | false {
+  return (
+    findings.length > 0 &&
+    card(
+      'Found before the start',
+      countOf(findings.length, 'finding'),
+      h(
+        'ul',
+        { class: 'events' },
+        findings.map(({ severity, name, message, action }) => {
+          const look = findingLooks.get(severity) ?? { tone: 'quiet', icon: 'check' };
+          return h(
+            'li',
+            null,
+            h(
+              'span',
+              { class: `plain tone-${look.tone}` },
+              icon(look.icon),
+              h('span', null, foreignText(severity)),
+            ),
+            h(
+              'span',
+              { class: 'event-note' },
+              foreignText(message),
+              action !== null && h('span', { class: 'finding-action' }, foreignText(action)),
+            ),
+            h('span', { class: 'muted event-about' }, foreignText(name)),
+          );
+        }),
+      ),
     )
   );
 }

@@ -8,7 +8,7 @@ import { phaseLook } from '../view/phase.ts';
 import { CollectionsCard } from './collections-card.ts';
 import { connectionNote } from './connection-note.ts';
 import { figuresOf } from './figures.ts';
-import { eventsCard, warningsCard, conditionsCard } from './happenings.ts';
+import { conditionsCard, eventsCard, findingsCard, warningsCard } from './happenings.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { instancesCard } from './instances-card.ts';
@@ -111,6 +111,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
         summary: 'behind the source',
       }),
     ),
+    findingsCard(report.findings),
     warningsCard(report.warnings),
     instancesCard(report.instances),
     ...verificationCards(report.verifications, row.carriedOutBy),

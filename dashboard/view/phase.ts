@@ -15,6 +15,7 @@ const phases = new Map<string, Look>(
   Object.entries({
     Pending: { tone: 'quiet', icon: 'clock', label: 'Pending' },
     Starting: { tone: 'busy', icon: 'clock', label: 'Starting' },
+    DryRun: { tone: 'quiet', icon: 'check', label: 'Dry run' },
     InitialCopy: { tone: 'busy', icon: 'copy', label: 'Initial copy' },
     ChangeApplication: { tone: 'busy', icon: 'flow', label: 'Applying changes' },
     Reversing: { tone: 'busy', icon: 'back', label: 'Reversing' },

@@ -55,6 +55,10 @@ export function hostileDetail({ verifications }: SyncSummary, text: TextFor): Sy
       ...{ type: text(`type ${status}`), status, reason: text(`reason ${status}`) },
       ...{ message: text(`message ${status}`), since: text('time') },
     })),
+    findings: ['Blocker', text('severity')].map((severity, index) => ({
+      ...{ severity, name: text(`finding ${index}`), message: text(`found ${index}`) },
+      action: text(`action ${index}`),
+    })),
     warnings: [text('first warning'), text('second warning')],
     events: {
       shown: ['Warning', text('type')].map((type, index) => ({
@@ -103,6 +107,7 @@ export const placesInPage: readonly string[] = [
     ['namespace', 'kind', 'detail'].map((what) => `${where}: ${what}`),
   ),
   ...['reason True', 'reason False', 'message True', 'message False'],
+  ...['severity', 'finding 0', 'finding 1', 'found 0', 'found 1', 'action 0', 'action 1'],
   ...['reason 0', 'reason 1', 'note 0', 'note 1', 'about 0', 'about 1'],
   "first verification's phase",
 ];

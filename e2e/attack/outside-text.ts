@@ -25,7 +25,8 @@ import {
   neededAction,
 } from '../../mongo/server-errors.ts';
 import { errorOfStatus, KubeError } from '../../operator/kube/kube-error.ts';
-import { keptError, keptProgress } from '../../operator/operand/kept-progress.ts';
+import { bytesOf, keptError, keptProgress } from '../../operator/operand/kept-progress.ts';
+import { keptFindings } from '../../operator/clustersync/kept-findings.ts';
 import { destinationHosts } from '../../operator/clustersync/destination-hosts.ts';
 import { actionFor, apiError, errorIn, reasonFor } from '../../operator/operand/http-api.ts';
 import { checkConnectionString, parseConnectionString } from '../../mongo/connection-options.ts';
@@ -38,6 +39,7 @@ import { harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import { refuseOtherNames, refuseOtherOrigins } from '../../service/browser-guard.ts';
 import { createLogger } from '../../service/logger.ts';
 import { answeredError, errorInText } from '../../sync-api/answer-error.ts';
+import { readCheck, readFindings } from '../../sync-api/check-answer.ts';
 import {
   combineCollections,
   readCollections,
@@ -122,6 +124,13 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
   },
   keptProgress: (text) => keptProgress({ info: text, warnings: [text, text], [text]: text }),
   keptError: (text) => keptError(text),
+  bytesOf,
+  'what a check has found': (text) => {
+    const texts = { name: text, message: text, action: text, namespaces: [text] };
+    const findings = [{ severity: 'blocker', ...texts }];
+    readCheck({ success: true, canStart: true, findings });
+    return keptFindings(readFindings(findings));
+  },
   'formatted as text of fields': (text) => fieldLines({ a: text }),
   'formatted as JSON': (text) => formatted({ [text]: text }, 'json', () => text),
   'formatted as YAML': (text) => formatted({ [text]: text }, 'yaml', () => text),
@@ -129,7 +138,8 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     treeLines(syncTree(readSync({ status: { phase: text, [text]: text } }), [])),
   'a condition that kubectl prints': (text) => {
     const conditions = [{ type: 'Ready', status: 'False', reason: 'A', message: text }];
-    return treeLines(syncTree(readSync({ status: { conditions } }), []));
+    const preflight = [{ severity: text, name: text, message: text, action: text }];
+    return treeLines(syncTree(readSync({ status: { conditions, preflight } }), []));
   },
   'an instance that kubectl prints': (text) =>
     treeLines(syncTree(readSync({ status: { instances: [{ id: text, [text]: text }] } }), [])),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { clusterSyncs } from '../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../operator/api/sync-verification.ts';
 import { decide } from '../../operator/clustersync/decide.ts';
+import { keptFindings } from '../../operator/clustersync/kept-findings.ts';
 import {
   answers,
   changed,
@@ -22,6 +23,7 @@ import {
   running,
   verification,
 } from '../../operator/verification/testing/worlds.ts';
+import { readFindings } from '../../sync-api/check-answer.ts';
 import { useApiServer } from '../integration/kube/use-api-server.ts';
 import { installDefinitions, smallestSpec } from '../integration/operator/custom-resources.ts';
 
@@ -62,6 +64,34 @@ const toldSources = {
   'a replica set with a long name': { kind: 'ReplicaSet', shards: [long] },
   'shards with long names': { kind: 'Sharded', shards: [long, 'two'] },
 } as const;
+
+/** What it may answer to the question what a start would find. */
+const toldFindings = {
+  'many findings': Array.from({ length: 5_000 }, () => foundAs('x')),
+  'a long finding': [foundAs(long)],
+  'findings of many bytes': Array.from({ length: 200 }, () => foundAs('<'.repeat(10_000))),
+  'findings that control a terminal': [foundAs('\u001b[2J\u0000\u202e\r\n')],
+} as const;
+
+function foundAs(text: string): object {
+  const namespaces = Array.from({ length: 5 }, () => text);
+  const texts = { name: `A${text}`, message: text, action: text, namespaces };
+  return { severity: 'blocker', side: 'source', ...texts };
+}
+
+/** A dry run, once its syncer has answered. */
+function dryRun(findings: readonly object[], given = clusterSync({ dryRun: true })) {
+  const world = runningWorld(answers.idle, { check: { kind: 'unknown' } });
+  const { check } = decide(given, world);
+  assert.ok(check);
+  const kept = keptFindings(readFindings(findings));
+  const { inputsHash, target } = check;
+  const asked = { inputsHash, process: target.process, askedMs: world.nowMs };
+  return decide(given, {
+    ...world,
+    check: { kind: 'found', canStart: false, ...kept, ...asked },
+  }).status;
+}
 
 /** What a verifier may answer. */
 const toldVerifications = {
@@ -115,6 +145,14 @@ describe('what a pod says, in a status on a real API server', () => {
     });
   }
 
+  for (const [what, findings] of Object.entries(toldFindings)) {
+    it(`is taken from a check: ${what}`, async () => {
+      const status = dryRun(findings);
+      assert.ok((status.preflight?.length ?? 0) > 0);
+      assert.deepEqual(await store(clusterSyncs, smallestSpec, status), status);
+    });
+  }
+
   for (const [what, verificationStatus] of Object.entries(toldVerifications)) {
     it(`is taken from a verifier: ${what}`, async () => {
       const first = decideVerification(verification(), running(checking)).status;
@@ -129,7 +167,10 @@ describe('what a pod says, in a status on a real API server', () => {
   for (const letter of ['<', '\u2028', '\u0001', '\u{1F480}']) {
     it(`has room in one object with all others, of 256 syncers that say as much as they may, of ${Buffer.from(letter).toString('hex')}`, async () => {
       const ids = Array.from({ length: 256 }, (_, index) => `shard-${index}`);
-      const sharded = { source: { kind: 'Sharded', shards: ids } } as const;
+      const sharded = {
+        ...dryRun(Array.from({ length: 500 }, () => foundAs(letter.repeat(3_000)))),
+        source: { kind: 'Sharded', shards: ids },
+      } as const;
       const pods = new Map(
         ids.map((_, index) => {
           const name = `orders-syncer-${index}`;
@@ -148,6 +189,7 @@ describe('what a pod says, in a status on a real API server', () => {
       const failed = world(error('SomethingElse', letter.repeat(100_000)));
       const next = decide(clusterSync({}, first), failed).status;
       assert.equal(next.instances?.length, 256);
+      assert.ok((next.preflight?.length ?? 0) > 0);
       assert.deepEqual(await store(clusterSyncs, smallestSpec, next), next);
     });
   }

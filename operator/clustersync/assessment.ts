@@ -103,6 +103,17 @@ export function assess(input: StatusInput): Assessment {
   };
 }
 
+/** The assessment of a sync that is not worked on: shows nothing of how far it is. */
+export function asIdle(assessment: Assessment): Assessment {
+  return {
+    ...assessment,
+    stage: 'idle',
+    canCommit: false,
+    commitObstacles: [],
+    paused: 'none',
+  };
+}
+
 /** How many instances fit into a message. */
 const maxObstacles = 3;
 

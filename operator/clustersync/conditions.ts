@@ -2,6 +2,7 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import { textUntilCanCommit, withObstacles } from './assessment.ts';
+import { canStartCondition, passedDryRun, type PreflightReport } from './preflight-status.ts';
 import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isCopied, type Stage } from './stage.ts';
@@ -16,6 +17,8 @@ export interface Situation {
   readonly finding: SourceFinding;
   readonly canCommit: boolean;
   readonly commitObstacles: readonly string[];
+  /** What is known about the start. */
+  readonly preflight: PreflightReport;
   /** Whether instances are paused: `some`, or `all` that were started, so that none works. */
   readonly paused: 'all' | 'some' | 'none';
   /** Whether an instance is at work, in either direction. */
@@ -38,6 +41,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
   const uncommitted = { ...here, message: withObstacles(here.message, commitObstacles) };
   const readiness = readinessOf(situation);
   const { reason, message } = readiness;
+  const canStart = canStartCondition(clusterSync, situation.preflight);
   const kstatus: ConditionDraft[] = [
     { type: 'Ready', status: readiness.kind === 'ready' ? 'True' : 'False', reason, message },
   ];
@@ -49,6 +53,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
   }
   return [
     ...kstatus,
+    ...(canStart ? [canStart] : []),
     milestone('InitialCopyDone', isCopied(stage), here),
     stage === 'changes' && !isFresh
       ? { type: 'CanCommit', status: 'Unknown', reason, message: cause?.message ?? message }
@@ -121,6 +126,8 @@ function readinessOf(situation: Situation): ReadyCause {
   }
   if (situation.isCommitUnderWay)
     return { kind: 'reconciling', reason: 'Committing', message: commitUnderWayText };
+  const passed = passedDryRun(situation.preflight);
+  if (passed && !suspend) return { kind: 'ready', ...passed };
   if (state === 'Paused') return readinessOfPause(situation);
   if (paused !== 'none') {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to resume' };

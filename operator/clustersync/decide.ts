@@ -9,15 +9,18 @@ import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import { imageCause } from '../operand/image-rule.ts';
 import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
-import type { ConditionCause } from '../operand/condition-cause.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import type { OperandObjects, OperandSettings } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
-import { assess } from './assessment.ts';
+import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
+import { dryRunOf, isDry, isHeldBack, planStart, withoutCommand } from './preflight.ts';
+import { dryRunCause } from './preflight-status.ts';
+import type { CheckRequest, CheckView } from './start-checks.ts';
 import type { Claim } from './destination-claims.ts';
 import {
   instancesOf,
@@ -49,6 +52,8 @@ export interface World extends OperandSecrets {
   readonly commit: CommitWorld;
   /** What is known of the source. */
   readonly sourceView: SourceView;
+  /** What the last check before the start has found. */
+  readonly check: CheckView;
   readonly statefulSet: StatefulSet | undefined;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
@@ -67,6 +72,8 @@ export interface Decision {
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** The process to ask for the topology of the source. */
   readonly sourceTarget: MonitorTarget | undefined;
+  /** What to ask a syncer before the start. */
+  readonly check: CheckRequest | undefined;
   /** Commands to send, all at the same time. */
   readonly commands: readonly InstanceCommand[];
   /** The finalizers that the resource should have; undefined if it has them. */
@@ -134,14 +141,18 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     (world.statefulSet ? undefined : missing) ??
     untrusted ??
     unproven;
-  const input = { clusterSync, nowMs, finding, instances: views, blocker };
+  const dryRun = dryRunOf(clusterSync, { views, statefulSet: world.statefulSet });
+  const heldBack = isHeldBack(dryRun, world.statefulSet);
+  const shown = isDry(dryRun) ? views.map(withoutCommand) : views;
+  const input = { clusterSync, nowMs, finding, instances: shown, blocker };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
     ...{ views, assessment: assessed, isUnclaimed, nowMs },
     isOfOther: isLost,
     isMade: world.statefulSet !== undefined,
+    isNothingStarted: heldBack,
   });
-  const assessment = assessedForReset(assessed, reset);
+  const assessment = assessedForReset(dryRun === 'found' ? asIdle(assessed) : assessed, reset);
   const facts = commitFacts(
     {
       ...{ ...input, assessment, isUnclaimed },
@@ -150,8 +161,6 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     world.commit,
   );
   const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
-  const report = { status: commitStatus(facts, plan), cause: plan?.cause };
-  const status = withReset(clusterSync, statusOf(input, assessment, report), reset);
   const isHandsOff =
     clusterSync.spec.suspend ||
     isLetGo(clusterSync) ||
@@ -162,6 +171,24 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       ? undefined
       : finalizersWanted(clusterSync, reset);
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
+  const isClaimed =
+    world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld);
+  const mayCommit = plan?.step.kind === 'send';
+  const commands = isClaimed
+    ? commandsFor(clusterSync, reset, isHandsOff || isDry(dryRun), {
+        ...{ views, source: finding, nowMs, mayCommit },
+      })
+    : [];
+  const start = planStart(clusterSync, {
+    ...{ dryRun, views, targets: processes, commands, view: world.check, nowMs },
+    isHandsOff: isHandsOff || clusterSync.metadata.deletionTimestamp !== undefined,
+  });
+  const preflight = { dryRun, outlook: start.outlook };
+  const report = {
+    status: commitStatus(facts, plan),
+    cause: gravestCause([plan?.cause, dryRunCause(clusterSync, preflight)]),
+  };
+  const status = withReset(clusterSync, statusOf(input, assessment, report, preflight), reset);
   // The pod that reports the topology may not be one of the final ones.
   const targets = isSourceKnown ? processes : noTargets;
   const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
@@ -178,20 +205,18 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
         ? undefined
         : syncerObjects(
             clusterSync,
-            { instances, isResting, isContested, secretsHash, token: world.token },
+            {
+              ...{ instances, isResting, secretsHash, token: world.token },
+              isContested: isContested || heldBack,
+            },
             settings,
           ),
     // Its pods would continue a sync that they find there, whatever they are told.
     toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
     targets,
     sourceTarget,
-    commands:
-      world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld)
-        ? commandsFor(clusterSync, reset, isHandsOff, {
-            ...{ views, source: finding, nowMs },
-            mayCommit: plan?.step.kind === 'send',
-          })
-        : [],
+    check: start.request,
+    commands: start.commands,
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
     isLeft: reset.kind === 'done' && reset.isLeft,

@@ -1,5 +1,6 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
-import { isConditionTrue } from '../kube/conditions.ts';
+import { findCondition, isConditionTrue, type Condition } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { wasUsedBefore } from './reset.ts';
 import { warningEvents } from '../operand/warning-event.ts';
@@ -47,6 +48,8 @@ export function eventsOf(
       'the sync is committed; applications may write to the destination',
     );
   }
+  const ignored = ignoredDryRun(next);
+  if (ignored && !ignoredDryRun(former)) normal('DryRunIgnored', 'Check', ignored.message);
   const { startOver } = next;
   if (startOver && startOver.token !== former?.startOver?.token && startOver.state !== 'Done') {
     if (startOver.state === 'Resetting')
@@ -62,7 +65,10 @@ export function eventsOf(
   if (startOver?.state === 'Done' && !isSame(startOver, former?.startOver)) {
     normal('StartedOver', 'Reset', 'the sync has ended, and starts over from scratch');
   }
-  events.push(...warningEvents(former, next, warningReasons));
+  const checked = checkEvent(former, next);
+  const warnings = warningEvents(former, next, warningReasons);
+  // The condition of a dry run says the same.
+  events.push(...checked, ...warnings.filter(({ note }) => note !== checked[0]?.note));
   return events;
 }
 
@@ -71,6 +77,26 @@ function isSame(
   other: ClusterSyncStatus['startOver'],
 ): boolean {
   return one.token === other?.token && one.state === other.state;
+}
+
+/** That a dry run is asked for of a sync that has begun. */
+function ignoredDryRun(status: ClusterSyncStatus | undefined): Condition | undefined {
+  const condition = findCondition(status?.conditions, 'CanStart');
+  if (status?.startedAt === undefined || condition?.reason !== 'AlreadyStarted') return undefined;
+  return condition;
+}
+
+/** One for each check that has ended. */
+function checkEvent(
+  former: ClusterSyncStatus | undefined,
+  { canStart, preflightCheck, conditions }: ClusterSyncStatus,
+): Omit<EventDraft, 'regarding'>[] {
+  const message = findCondition(conditions, 'CanStart')?.message;
+  if (canStart === undefined || !preflightCheck || message === undefined) return [];
+  if (isDeepStrictEqual(preflightCheck, former?.preflightCheck)) return [];
+  return canStart
+    ? [{ type: 'Normal', reason: 'Checked', action: 'Check', note: message }]
+    : [{ type: 'Warning', reason: 'StartBlocked', action: 'Check', note: message }];
 }
 
 /** See {@link warningEvents}. */

@@ -29,6 +29,7 @@ import { isCommittedIn, isLetGo } from './on-record.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
+import type { StartChecks } from './start-checks.ts';
 import { isUrgent } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
@@ -39,6 +40,7 @@ export interface ClusterSyncReconcilerOptions {
   readonly store: OperandStore;
   readonly monitor: OperandMonitor<SyncerProgress, SyncerCommand>;
   readonly sources: SourceTopologies;
+  readonly checks: StartChecks;
   readonly claims: DestinationClaims;
   readonly holds: HoldKeeper;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
@@ -90,6 +92,7 @@ export class ClusterSyncReconciler {
     if (!cached) {
       monitor.forget(key);
       this.#options.sources.forget(key);
+      this.#options.checks.forget(key);
       this.#strings.delete(key);
       this.#status.forget(key);
       const { namespace, name } = parseKey(key);
@@ -117,6 +120,7 @@ export class ClusterSyncReconciler {
     }
     monitor.watch(key, decision.targets);
     this.#options.sources.watch(key, decision.sourceTarget);
+    this.#options.checks.watch(key, decision.check);
     for (const { id, command } of decision.commands) {
       logger.info({ instance: id, command: command.name }, 'sending command');
       monitor.send(key, id, command);
@@ -220,6 +224,7 @@ export class ClusterSyncReconciler {
       settings,
       ...secrets,
       sourceView: this.#viewOf(clusterSync, secrets.source),
+      check: this.#options.checks.view(objectKey(metadata)),
       claim: await this.#claim(clusterSync, secrets.destination, input, signal),
       commit: {
         hold: holds.holdOf(clusterSync),

@@ -2,7 +2,7 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { commandErrorCause } from '../operand/api-causes.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
-import type { Assessment } from './assessment.ts';
+import { asIdle, type Assessment } from './assessment.ts';
 import type { InstanceView } from './instance-causes.ts';
 import { isCommittedIn, isDeletedInForeground, isLetGo, resetFinalizer } from './on-record.ts';
 
@@ -44,6 +44,8 @@ export interface ResetInput {
   readonly isOfOther: boolean;
   /** Whether pods have been created for it. */
   readonly isMade: boolean;
+  /** Whether those pods are known not to have started a sync, nor to have continued one. */
+  readonly isNothingStarted: boolean;
   readonly nowMs: number;
 }
 
@@ -73,6 +75,8 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
     return isLetGo(clusterSync) ? { kind: 'none' } : planEnd(clusterSync, input);
   const { startOver } = spec;
   if (startOver === undefined || input.isUnclaimed || spec.suspend) return { kind: 'none' };
+  // A dry run changes nothing; but what has begun is finished.
+  if (spec.dryRun && status?.startOver?.state !== 'Resetting') return { kind: 'none' };
   const { token, destination } = startOver;
   if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
     return { kind: 'none' };
@@ -139,14 +143,7 @@ export function assessedForReset(assessment: Assessment, plan: ResetPlan): Asses
   if (plan.kind !== 'under way') return assessment;
   const { conditionCause: cause } = plan;
   if (!plan.isSent) return { ...assessment, cause };
-  return {
-    ...assessment,
-    cause,
-    stage: 'idle',
-    canCommit: false,
-    commitObstacles: [],
-    paused: 'none',
-  };
+  return { ...asIdle(assessment), cause };
 }
 
 /**
@@ -180,6 +177,7 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
   const isNothing =
     !['Unblock', 'Clean'].includes(onDelete) ||
     input.isOfOther ||
+    input.isNothingStarted ||
     isInUse(clusterSync, input.assessment) ||
     // The sync there belongs to another ClusterSync.
     input.assessment.stages.includes('different') ||

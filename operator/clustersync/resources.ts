@@ -63,7 +63,7 @@ export interface SyncerPlan {
   readonly instances: readonly Instance[];
   /** Scale down to no pods. */
   readonly isResting: boolean;
-  /** A sync that they find on the destination may belong to another ClusterSync: they must not continue it. */
+  /** A sync that they find on the destination may belong to another ClusterSync, or this is a dry run: they must not continue it. */
   readonly isContested: boolean;
   /** See {@link secretsHashOf}. */
   readonly secretsHash: string;

@@ -90,6 +90,8 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     { startOver: { token: 'again', destination: 'Keep' } },
   ],
   onDelete: ['the same sync', { onDelete: 'Clean' }],
+  dryRun: ['the same sync', { dryRun: true }],
+  checkAgain: ['the same sync', { checkAgain: 'now' }],
   suspend: ['the same sync', { suspend: true }],
   'syncer.image': ['the same sync', syncer({ image: 'example.dev/other:1' })],
   'syncer.imagePullPolicy': ['the same sync', syncer({ imagePullPolicy: 'Always' })],

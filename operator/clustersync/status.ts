@@ -15,6 +15,7 @@ import type { Assessment, Progresses, StatusInput } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
 import type { InstanceView } from './instance-causes.ts';
 import { isAtRest, isCommittedIn } from './on-record.ts';
+import { noPreflight, preflightFields, type PreflightReport } from './preflight-status.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
@@ -30,11 +31,13 @@ export interface CommitReport {
 /**
  * The status of a ClusterSync: derived from what is observed, except for the times of past events.
  * @param commit - the state of an automatic commit.
+ * @param preflight - what is known about the start.
  */
 export function statusOf(
   input: StatusInput,
   assessment: Assessment,
   commit: CommitReport = {},
+  preflight: PreflightReport = noPreflight,
 ): ClusterSyncStatus {
   const { clusterSync, nowMs, finding, instances } = input;
   const { progresses, reported, stages, stage, isFresh, canCommit } = assessment;
@@ -57,6 +60,7 @@ export function statusOf(
       commitObstacles,
       isFresh,
       paused,
+      preflight,
     },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
@@ -72,7 +76,7 @@ export function statusOf(
     phase:
       paused === 'all' && cause?.level !== 'stalled'
         ? 'Paused'
-        : phaseOf(input, stage, cause, behind),
+        : phaseOf(input, stage, cause, { behind, dryRun: preflight.dryRun }),
     conditions: replaceConditions(
       former?.conditions ?? [],
       drafts.map((draft) => ({
@@ -83,6 +87,7 @@ export function statusOf(
     ),
     ...(finding.source && { source: finding.source }),
     ...(commit.status && { commit: commit.status }),
+    ...preflightFields(preflight, former),
     ...(instances.length > 0 && { readyInstances: readinessOf(instances, isResting) }),
     ...(towards !== undefined && { direction: towards }),
     ...(coordinatorID !== undefined && { coordinatorID }),
@@ -116,6 +121,8 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.coordinatorID,
     status?.canCommit,
     status?.canWrite,
+    status?.canStart,
+    status?.preflightCheck,
     status?.commit,
     status?.startOver,
     status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
@@ -126,13 +133,14 @@ function phaseOf(
   { clusterSync, instances }: StatusInput,
   stage: Stage,
   cause: ConditionCause | undefined,
-  behind: readonly string[],
+  { behind, dryRun }: { readonly behind: readonly string[] } & Pick<PreflightReport, 'dryRun'>,
 ): ClusterSyncPhase {
   if (cause?.level === 'stalled') return 'Stalled';
   switch (stage) {
     case 'unknown':
     case 'different':
     case 'idle':
+      if (stage === 'idle' && dryRun === 'on') return 'DryRun';
       if (stage === 'idle' && behind.length === 0 && clusterSync.spec.state === 'Paused')
         return 'Paused';
       return instances.length > 0 && instances.every(({ pod }) => pod?.process !== undefined)

@@ -18,6 +18,7 @@ function syncWith(status: ClusterSyncStatus): ClusterSync {
       ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
       ...{
         state: 'Running',
+        dryRun: false,
         suspend: false,
         onDelete: 'Keep',
         syncer: { resources: {}, logLevel: 'info' },
@@ -91,6 +92,15 @@ describe('the detail of a ClusterSync', () => {
         ['b', true],
       ],
     );
+  });
+
+  it('has what the check before the start has found', () => {
+    const finding = { severity: 'Warning', name: 'OplogTooShort', message: 'one hour' } as const;
+    const preflight = [{ ...finding, action: 'Enlarge it.' }, finding];
+    assert.deepEqual(detailOf(syncWith({ preflight }), [], nothingAsked).findings, [
+      { ...finding, action: 'Enlarge it.' },
+      { ...finding, action: null },
+    ]);
   });
 
   it('does not know when it has caught up, where one instance does not', () => {

@@ -51,6 +51,9 @@ export function detailOf(
         return { type, status: value, reason, message, since: lastTransitionTime };
       },
     ),
+    findings: (status?.preflight ?? []).map(({ severity, name, message, action }) => {
+      return { severity, name, message, action: action ?? null };
+    }),
     events,
     ...detailFigures(progresses),
   };

@@ -62,8 +62,8 @@ function cutList(value: unknown, maxBytes: number): unknown {
   return value;
 }
 
-/** As the API server stores it, which writes `<`, `>`, `&`, U+2028 and U+2029 in six bytes. */
-function bytesOf(value: unknown): number {
+/** The length of a JSON value as the API server stores it, which writes `<`, `>`, `&`, U+2028 and U+2029 in six bytes. */
+export function bytesOf(value: unknown): number {
   const text = JSON.stringify(value);
   let bytes = Buffer.byteLength(text);
   for (let at = 0; at < text.length; at++) {

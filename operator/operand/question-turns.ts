@@ -7,8 +7,13 @@ const perSecond = 200;
 /** How many may begin at once after a pause. */
 const burst = 10;
 /** Questions under way: each may hold an answer of 256 KiB, and take as long as its deadline allows. */
-const maxPerNamespace = 200;
-const maxUnderWay = 400;
+const usual: QuestionLimits = { perNamespace: 200, underWay: 400 };
+
+/** How many questions may be under way: of a namespace, and of all. */
+export interface QuestionLimits {
+  readonly perNamespace: number;
+  readonly underWay: number;
+}
 
 /**
  * When questions to pods may begin: a limited number a second, and a limited number at the same time, shared fairly among namespaces.
@@ -16,7 +21,8 @@ const maxUnderWay = 400;
  */
 export class QuestionTurns {
   readonly #clock: Clock;
-  readonly #queue = new FairQueue(maxPerNamespace);
+  readonly #queue: FairQueue;
+  readonly #maxUnderWay: number;
   readonly #bucket: TokenBucket;
   /** Lets a waiting question begin, by its turn. */
   readonly #waiting = new Map<string, () => void>();
@@ -24,8 +30,10 @@ export class QuestionTurns {
   #underWay = 0;
   #cancelTimer: (() => void) | undefined;
 
-  constructor(clock: Clock = systemClock) {
+  constructor(clock: Clock = systemClock, { perNamespace, underWay } = usual) {
     this.#clock = clock;
+    this.#queue = new FairQueue(perNamespace);
+    this.#maxUnderWay = underWay;
     const nowMs = clock.monotonicMs();
     this.#bucket = new TokenBucket({ burst, refillMs: 1_000 / perSecond, nowMs });
   }
@@ -68,7 +76,7 @@ export class QuestionTurns {
   #give(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    while (this.#queue.size > 0 && this.#underWay < maxUnderWay) {
+    while (this.#queue.size > 0 && this.#underWay < this.#maxUnderWay) {
       const waitMs = this.#bucket.waitMs(this.#clock.monotonicMs());
       if (waitMs > 0) {
         this.#cancelTimer = this.#clock.schedule(waitMs, () => {

@@ -86,6 +86,7 @@ export function runDetail(
     collections,
     verifications: view?.verification ? [verificationView(view.verification)] : [],
     conditions: [],
+    findings: [],
     events: null,
     ...{ catchUpSeconds, oplogSeconds, indexes, warnings },
   };

@@ -169,6 +169,7 @@ function detailOf(summary: SyncSummary): SyncDetail {
         ...{ reason: readiness.reason, message: readiness.message, since: ago(3) },
       },
     ],
+    findings: [],
     warnings: [],
     events: { shown: [], hasMore: false },
     oplogSeconds: 200_000,

@@ -25,6 +25,7 @@ describe('the rules of the custom resources, on a real API server', () => {
           deadlineSeconds: 300,
         },
         onDelete: 'Keep',
+        dryRun: false,
         suspend: false,
         syncer: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
       });
@@ -67,6 +68,8 @@ describe('the rules of the custom resources, on a real API server', () => {
         },
         startOver: { token: '2026-01-01', destination: 'Clean' },
         onDelete: 'Unblock',
+        dryRun: true,
+        checkAgain: '2026-01-01',
         suspend: true,
         syncer: {
           image: 'example.dev/syncer@sha256:0123',
@@ -275,6 +278,12 @@ describe('the rules of the custom resources, on a real API server', () => {
         { direction: 'Reverse', state: 'Running' },
         /only a sync with reversible: true can be reversed/,
       ],
+      [
+        'a sync that is to be committed to a dry run',
+        { state: 'Committed' },
+        { dryRun: true },
+        /cannot become a dry run/,
+      ],
     ];
     for (const [what, spec, changed, expected] of changes) {
       it(`refuses to change ${what}`, async () => {
@@ -293,6 +302,14 @@ describe('the rules of the custom resources, on a real API server', () => {
         state: 'Committed',
         syncer: { image: 'example.dev/syncer:2' },
       });
+    });
+
+    it('lets a dry run be turned on before the commit, off at any time, and the commit be asked for', async () => {
+      const object = await server.create(clusterSyncs, { ...smallestSpec, dryRun: true });
+      await server.change(object, clusterSyncs, { dryRun: null });
+      await server.change(object, clusterSyncs, { dryRun: true, checkAgain: '2' });
+      await server.change(object, clusterSyncs, { state: 'Committed' });
+      await server.change(object, clusterSyncs, { dryRun: false });
     });
 
     it('lets the commit be left to the operator at any time, and taken back from it', async () => {

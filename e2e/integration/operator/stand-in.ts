@@ -15,6 +15,12 @@ export interface ReceivedCommand {
 /** A tool with the HTTP API of the contract, and nothing behind it: it returns the answers that a test sets. */
 export class StandIn implements AsyncDisposable {
   readonly commands: ReceivedCommand[] = [];
+  /** What it was asked to check. It cannot, unless there is an answer. */
+  readonly checks: unknown[] = [];
+  /** Whether it never answers them. */
+  isSilent = false;
+  /** How many have hung up without an answer. */
+  hungUp = 0;
   /** How often it was asked for its progress. */
   polls = 0;
   /** Body of the answers to progress calls. */
@@ -69,7 +75,16 @@ export class StandIn implements AsyncDisposable {
       response.end(JSON.stringify(this.progress));
       return;
     }
-    if (request.method === 'GET') {
+    // A verifier has a command of that name.
+    const isStartCheck = name === 'check' && 'source' in (JSON.parse(body) as object);
+    if (isStartCheck) this.checks.push(JSON.parse(body));
+    if (isStartCheck && this.isSilent) {
+      response.on('close', () => {
+        this.hungUp += 1;
+      });
+      return;
+    }
+    if (request.method === 'GET' || isStartCheck) {
       const known = this.answers.get(name.replace(/\?.*/, ''));
       response.statusCode = known ? 200 : 404;
       response.end(JSON.stringify(known ?? { success: false, error: 'NotFound' }));

@@ -86,6 +86,14 @@ export interface ClusterSyncSpec {
    */
   onDelete: 'Keep' | 'Unblock' | 'Clean';
   /**
+   * Starts nothing: the pods run, check what a start with this spec would find, and write to neither deployment. See status.preflight and the condition CanStart. Set false to start the sync. A sync that has begun is not affected.
+   */
+  dryRun: boolean;
+  /**
+   * Any text. A new value makes the operator repeat the check of a dry run at once, which it also does from time to time.
+   */
+  checkAgain?: string;
+  /**
    * Stops the operator from changing anything for this ClusterSync and from sending commands. The sync itself continues, and the status is kept up to date.
    */
   suspend: boolean;
@@ -307,6 +315,7 @@ export interface ClusterSyncStatus {
   phase?:
     | 'Pending'
     | 'Starting'
+    | 'DryRun'
     | 'InitialCopy'
     | 'ChangeApplication'
     | 'Reversing'
@@ -315,7 +324,7 @@ export interface ClusterSyncStatus {
     | 'Committed'
     | 'Stalled';
   /**
-   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
+   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
    */
   conditions?: Condition[];
   /**
@@ -333,6 +342,15 @@ export interface ClusterSyncStatus {
   };
   commit?: CommitStatus;
   startOver?: StartOverStatus;
+  /**
+   * Whether the last check found nothing that prevents the start. Absent while unknown, and once the sync has begun.
+   */
+  canStart?: boolean;
+  /**
+   * What the last check before the start has found, the most important first; empty if nothing. Kept once the sync has begun.
+   */
+  preflight?: PreflightFinding[];
+  preflightCheck?: PreflightCheck;
   /**
    * Instances with a ready pod, of the desired number, such as 2/3. After the commit of a sync that is not reversible, the desired number is 0.
    */
@@ -438,6 +456,53 @@ export interface StartOverStatus {
    * The 16 tokens before it. They have no further effect, even if set again.
    */
   formerTokens?: string[];
+}
+export interface PreflightFinding {
+  /**
+   * Blocker: the start is refused. Warning: the sync would probably stop later, or harm something. Advice: what to know or to do besides, and what could not be checked.
+   */
+  severity: 'Blocker' | 'Warning' | 'Advice';
+  /**
+   * What was found. Of a blocker, the name of the error that the start is refused with.
+   */
+  name: string;
+  /**
+   * The deployment that it is about, if it is one.
+   */
+  side?: 'Source' | 'Destination';
+  /**
+   * The first databases and collections that it is about.
+   */
+  namespaces?: string[];
+  /**
+   * How many more there are.
+   */
+  omittedNamespaces?: number;
+  /**
+   * What was found, in a sentence.
+   */
+  message: string;
+  /**
+   * What to do.
+   */
+  action?: string;
+}
+/**
+ * The check that has found what is in preflight.
+ */
+export interface PreflightCheck {
+  /**
+   * When it began.
+   */
+  time: string;
+  /**
+   * Identifies what it depends on. The operator repeats the check when that has changed.
+   */
+  inputsHash: string;
+  /**
+   * How many findings have no room in preflight.
+   */
+  omittedFindings?: number;
 }
 export interface InstanceStatus {
   /**

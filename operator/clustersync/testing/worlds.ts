@@ -5,6 +5,7 @@ import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
 import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from '../decide.ts';
+import type { CheckView } from '../start-checks.ts';
 import type { SyncerCommand, SyncerProgress } from '../syncer-client.ts';
 
 export const podName = 'orders-syncer-0';
@@ -38,6 +39,7 @@ export function clusterSync(
       state: 'Running',
       direction: 'Forward',
       commit: manual,
+      dryRun: false,
       suspend: false,
       onDelete: 'Keep',
       syncer: { resources: { requests: { cpu: '100m' } }, logLevel: 'info' },
@@ -46,6 +48,14 @@ export function clusterSync(
     status,
   };
 }
+
+/** The answer of a tool that cannot check. */
+export const noCheck: CheckView = {
+  kind: 'unsupported',
+  process: runningProcess,
+  inputsHash: '',
+  askedMs: nowMs,
+};
 
 /** A world in which nothing has been created yet. */
 export function emptyWorld(parts: Partial<World> = {}): World {
@@ -63,6 +73,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     claim: { kind: 'held' },
     commit: { hold: undefined, workloads: undefined, verification: undefined },
     sourceView: { kind: 'unknown' },
+    check: noCheck,
     token: 'token',
     statefulSet: undefined,
     pods: new Map(),
