@@ -24,9 +24,10 @@ const coreFiles = [
   'syncer/document-changes',
   'syncer/commit-under-way',
   'syncer/server-differences',
+  'syncer/repair',
 ];
 
-/** What each test run tries: documents, the catalog, real shards, a commit, faults, and that the verifier finds what differs. */
+/** What each test run tries: documents, the catalog, real shards, a commit, a repair, faults, and that the verifier finds what differs. */
 export const coreTests: ServerTests = {
   pattern: `e2e/integration/{${coreFiles.join(',')}}.integration.ts`,
   first: coreFiles.map((file) => `${file}.integration.ts`),

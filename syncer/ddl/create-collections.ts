@@ -39,9 +39,7 @@ export class CollectionCreator {
    * @returns what to store of it.
    * @throws SyncError DestinationNotEmpty if somebody else has made what is there.
    */
-  async createAll(): Promise<
-    Pick<SyncRecord, 'startTime' | 'catalogTimes' | 'collectionCount' | 'ownedUuids'>
-  > {
+  async createAll(): Promise<Partial<SyncRecord>> {
     const { source, destination, catalog, store, options, logger } = this.#parts;
     const present = await this.#listPresent();
     if (!present) {
@@ -82,7 +80,10 @@ export class CollectionCreator {
       'collections created',
     );
     const collectionCount = collections.length;
-    return { startTime, catalogTimes, collectionCount, ownedUuids: null };
+    const created = { startTime, catalogTimes, collectionCount, ownedUuids: null };
+    if (store.live.current.repairs === 0) return created;
+    const estimatedTotalBytes = collections.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return { ...created, estimatedTotalBytes };
   }
 
   /**
@@ -113,11 +114,13 @@ export class CollectionCreator {
   /** Undefined if the destination has nothing to keep. */
   async #listPresent(): Promise<PresentCollections | undefined> {
     const { destination, options, store } = this.#parts;
-    const isPresent = options.initialData === 'Present';
-    if (!isPresent && store.live.current.repairs === 0) return undefined;
+    const { repairs, reversals } = store.live.current;
+    // After a reversal the destination is the former source: everything there is somebody's.
+    const isRestored = options.initialData === 'Present' && reversals === 0;
+    if (!isRestored && repairs === 0) return undefined;
     await destination.leftIndexes.clear();
     await store.forgetPartitions();
-    return await PresentCollections.list(this.#parts, isPresent);
+    return await PresentCollections.list(this.#parts, isRestored);
   }
 
   async #createAsRead<R>(

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { Double, Long, type Db, type Document } from 'mongodb';
+import { Double, Long, type CollectionInfo, type Db, type Document } from 'mongodb';
 import type { CheckAnswer } from '../../../sync-api/json.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { rollOver } from './roll-over.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, failCommandsWith } from './slow-commands.ts';
 
 /** Documents in a collection that is compared in several ranges, with tiny partitions. */
@@ -149,6 +150,28 @@ describe('a repair', () => {
     await pair.assertEqual({ exclude: notSelected });
   });
 
+  it('of a sync that is reversed: the former source becomes as the new one', async function () {
+    await skipUnlessReversible(this);
+    const body = { enableUserWriteBlocking: true, reversible: true };
+    await using syncer = await pair.syncing(body, options);
+    await commitAndWait(syncer);
+    assert.equal((await syncer.post('reverse', {})).status, 200);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    const copy = pair.destination.client.db('shop');
+    await copy.collection('large').deleteMany({ n: { $lt: 3 } });
+    await syncer.waitFor(({ totalEventsApplied }) => (totalEventsApplied ?? 0) >= 3);
+    await shop()
+      .collection('wide')
+      .updateMany({ n: 5 }, { $set: { text: 'damaged' } });
+    assert.equal((await syncer.post('repair', {})).status, 200);
+    const { reconciliation, reversals } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(reversals, 1);
+    assert.equal(reconciliation?.changedDocuments, 1);
+    await copy.collection('same').insertOne({ n: 3 });
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('drops nothing that somebody else has made on the destination', async () => {
     await using syncer = await pair.syncing({}, options);
     const theirs = pair.destination.client.db('theirs').collection('theirs');
@@ -191,7 +214,7 @@ describe('a repair', () => {
     async function restore(): Promise<void> {
       for (const { name, ...info } of await shop().listCollections().toArray()) {
         if (name === 'system.views') continue;
-        const { options: given } = info as Document;
+        const { options: given } = info as Pick<CollectionInfo, 'options'>;
         await restored().createCollection(name, given);
         if (name === 'view') continue;
         const documents = await shop()
