@@ -113,15 +113,23 @@ export class FingerprintReader {
   /** All documents, one by one, read and hashed byte for byte, with their size. */
   async *byBytes(): AsyncGenerator<Fingerprint & { readonly bytes: number }, void> {
     const { namespace, range, readConcern, collectionUUID } = this.#query;
+    let hasMaxKey = false;
     for (const bounds of idRangeQueries(range)) {
+      // A range of a clustered collection reaches MaxKey, which has a query of its own.
+      const skipsMaxKey = hasMaxKey;
       const find = {
         ...{ find: namespace.coll, ...bounds, readConcern },
         ...(collectionUUID && { collectionUUID }),
       };
       await using cursor = await this.#open(find);
       for await (const { documents } of cursor.batches())
-        for (const document of documents)
-          yield { id: idElement(document), hash: hashOf(document), bytes: document.length };
+        for (const document of documents) {
+          const id = idElement(document);
+          const isMaxKey = id.type === bsonType.maxKey;
+          if (isMaxKey && skipsMaxKey) continue;
+          hasMaxKey ||= isMaxKey;
+          yield { id, hash: hashOf(document), bytes: document.length };
+        }
     }
   }
 

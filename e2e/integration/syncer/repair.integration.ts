@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
-import { Double, Long, type CollectionInfo, type Db, type Document } from 'mongodb';
+import {
+  Double,
+  Long,
+  MongoServerError,
+  type CollectionInfo,
+  type CreateCollectionOptions,
+  type Db,
+  type Document,
+} from 'mongodb';
 import type { CheckAnswer } from '../../../sync-api/json.ts';
 import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { byId, idsOfEveryType, type Row } from './every-id.ts';
 import { rollOver } from './roll-over.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, failCommandsWith } from './slow-commands.ts';
@@ -172,6 +181,47 @@ describe('a repair', () => {
     await pair.assertEqual();
   });
 
+  for (const comparison of ['hashes', 'bytes'] as const) {
+    it(`by ${comparison} reaches ids of every type, whatever type bounds a range`, async () => {
+      const kinds: Readonly<Record<string, CreateCollectionOptions>> = {
+        plain: {},
+        compared: { collation: { locale: 'en', strength: 1 } },
+        clustered: { clusteredIndex: { key: { _id: 1 }, unique: true } },
+      };
+      const ids = idsOfEveryType();
+      const counts = new Map<string, number>();
+      for (const [name, given] of Object.entries(kinds)) {
+        const rows = await shop().createCollection<Row>(name, given);
+        for (const _id of ids) await rows.insertOne({ _id, text: 'x'.repeat(1_000) }).catch(ignore);
+        counts.set(name, await rows.countDocuments());
+      }
+      const selected = [{ database: 'shop', collections: Object.keys(kinds) }];
+      const tiny = { options: { partitionMebibytes: 0.001 } };
+      await using syncer = await pair.syncing({ includeNamespaces: selected }, tiny);
+      let total = 0;
+      for (const [name, count] of counts) {
+        assert.ok(count > 20, `${count} documents in ${name}`);
+        total += count;
+        const copies = pair.destination.client.db('shop').collection<Row>(name);
+        await copies.updateMany({}, { $set: { damaged: true } });
+        // Every other one.
+        const order = await copies.find().sort({ _id: 1 }).toArray();
+        for (const { _id } of order.filter((_, at) => at % 2 === 0))
+          await copies.deleteOne(byId(_id));
+      }
+      assert.equal((await syncer.post('repair', { comparison })).status, 200);
+      const { reconciliation } = await syncer.waitFor(({ canCommit }) => canCommit);
+      assert.deepEqual(reconciliation, { comparedDocuments: total, changedDocuments: total });
+      const partitions = pair.destination.client
+        .db('clustersync_internal')
+        .collection('partitions');
+      assert.ok((await partitions.countDocuments({ isCopied: true })) > 3 * 20);
+      await commitAndWait(syncer);
+      const notSelected = ['large', 'wide', 'same', 'gone', 'old', 'capped', 'view'];
+      await pair.assertEqual({ exclude: notSelected.map((name) => `shop.${name}`) });
+    });
+  }
+
   it('drops nothing that somebody else has made on the destination', async () => {
     await using syncer = await pair.syncing({}, options);
     const theirs = pair.destination.client.db('theirs').collection('theirs');
@@ -291,6 +341,11 @@ describe('a repair', () => {
     });
   }
 });
+
+/** Under a collation some ids are equal, and a symbol is none. */
+function ignore(error: unknown): void {
+  if (!(error instanceof MongoServerError)) throw error;
+}
 
 /** Ids of several types, so that the bounds of ranges are, too. */
 function idOf(n: number): unknown {
