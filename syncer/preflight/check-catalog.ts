@@ -156,7 +156,7 @@ function present(
   what: string,
 ): Finding[] {
   if (infos.length === 0) return [];
-  const namespaces = textsOf(infos);
+  const namespaces = textsOf(infos).sort();
   const message = `${firstOf(namespaces)} of the destination ${what}`;
   return [note(name, message, { side: 'destination', namespaces })];
 }
