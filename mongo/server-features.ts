@@ -23,6 +23,11 @@ const features = {
    * operations that have no session and transaction number (src/mongo/db/pipeline/change_stream_filter_helpers.cpp).
    */
   appliedOpsInChangeStreams: '6.1',
+  /**
+   * The size of a capped collection is stored as it is given. Before (6.0.27, seen there), it is rounded up to a multiple of 256
+   * bytes, while the event of a collMod has the size that was given.
+   */
+  exactCappedSizes: '7.0',
   /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */
   nanExpiryRefused: '7.0',
 } as const;

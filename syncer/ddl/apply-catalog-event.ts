@@ -130,7 +130,7 @@ export class CatalogChanges {
         return;
       case 'modify':
         if (tracked && isNews(tracked, event))
-          await applyModify(this.#destination, this.#catalog, event, tracked);
+          await applyModify(this.#source, this.#destination, this.#catalog, event, tracked);
         return;
       case 'shardCollection':
         if (tracked?.shardKey === null) await this.#applyShardCollection(event, tracked);

@@ -9,6 +9,7 @@ import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
+import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { checkUniqueIndexes } from './shard-collection.ts';
@@ -64,6 +65,7 @@ type Values = Readonly<Record<string, unknown>>;
  * @throws SyncError IncompatibleUniqueIndex; ChangeNotSupported for one that changes something unknown.
  */
 export async function applyModify(
+  source: Pick<Source, 'cappedSize'>,
   destination: Destination,
   catalog: TrackedCatalog,
   event: CatalogEvent,
@@ -76,7 +78,7 @@ export async function applyModify(
   const options = {
     ...tracked.options,
     ...rest,
-    ...(cappedSize === undefined ? {} : { size: cappedSize }),
+    ...(cappedSize === undefined ? {} : { size: source.cappedSize(cappedSize) }),
     ...(cappedMax === undefined ? {} : { max: Number(cappedMax) > 0 ? cappedMax : noCappedMax }),
     ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
   };

@@ -205,6 +205,7 @@ export class SyncWork {
     const source = new Source({
       ...{ ...working, options, filter, catalog, warn },
       deployment: sourceCluster,
+      version: pair.topologies[options.source].version,
     });
     const leftIndexes = new LeftIndexes(syncStore.leftIndexes, catalog, monitor);
     const destination = new Destination({

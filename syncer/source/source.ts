@@ -1,8 +1,9 @@
-import type { Timestamp } from 'mongodb';
+import { Double, type Timestamp } from 'mongodb';
 import { latestWriteTime, majorityTime, writeNoop } from '../../mongo/cluster-time.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
+import { hasFeature } from '../../mongo/server-features.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -24,6 +25,8 @@ import { replicaSetSource, type SourceKind } from './source-kind.ts';
 /** The parts of a sync's source. */
 export interface SourceParts {
   readonly deployment: Deployment;
+  /** Of its servers. */
+  readonly version: string;
   readonly options: StartOptions;
   /** What is selected. */
   readonly filter: NamespaceFilter;
@@ -89,6 +92,13 @@ export class Source {
   changes(start: StreamStart, settings: ReadSettings): AsyncGenerator<ChangeBatch, never> {
     const { kind, documents } = this;
     return readChanges({ ...this.#parts, kind, documents }, start, settings);
+  }
+
+  /** The size of a capped collection that the source stores when a collMod gives this one. */
+  cappedSize(given: unknown): unknown {
+    if (hasFeature(this.#parts.version, 'exactCappedSizes')) return given;
+    const unitBytes = 256;
+    return new Double(Math.ceil(Number(given) / unitBytes) * unitBytes);
   }
 
   /** Names what applies to all of the source, and is not copied: see {@link warnOfQuerySettings}. */

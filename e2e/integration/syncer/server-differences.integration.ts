@@ -160,6 +160,15 @@ describe('differences between servers', () => {
     assert.equal(await pair.destination.client.db('shop').collection('items').countDocuments(), 3);
   });
 
+  it('a capped size that collMod gives is the one that the source makes of it', async () => {
+    const shop = pair.source.client.db('shop');
+    await shop.command({ create: 'log', capped: true, size: 51_200 });
+    await using syncer = await pair.syncing();
+    await shop.command({ collMod: 'log', cappedSize: 50_001 });
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('an unsharded collection that was moved to another shard (8.0) is not one with a shard key', async () => {
     // The rows that a config server has, on a replica set: servers before 8.0 move no such collection.
     const config = pair.source.client.db('config');
