@@ -74,8 +74,11 @@ export class ChangeApplier {
     const isCollated = collection.options['collation'] !== undefined;
     const addressing = this.#source.kind.addressingOf(collection);
     for (const batch of coalesce(changes, { isCollated })) {
-      const { writes, deletes, withoutShardKey } =
-        addressing === 'byShardKey' ? splitByShardKey(batch) : { ...batch, withoutShardKey: [] };
+      const { writes, deletes, withoutShardKey } = splitByShardKey(batch, {
+        isSharded: addressing === 'byShardKey',
+        // What else a key has was added to it during the sync.
+        knownKey: this.#destination.kind.mergesShards(collection) ? collection.shardKey : null,
+      });
       // No id is in two of them, so they may run side by side; under a collation one of the first two is empty.
       const results = await Promise.allSettled([
         addressing === 'onEveryShard'

@@ -11,7 +11,7 @@ import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import { putIdsAsTheyAre } from './put-as-they-are.ts';
+import { putIdsAsTheyAre, putUnlessEqual } from './put-as-they-are.ts';
 
 /** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
@@ -165,6 +165,7 @@ export class RangeCopier {
     const { count, totalBytes, taken } = await documents.insertBatch(collection.namespace, batch, {
       writeConcern: concern,
       isInOrder: isTrue(collection.options['capped']),
+      isTakenSame: addressing === 'byId',
     });
     this.#monitor.addCopied(count, totalBytes);
     this.#monitor.copyTally.addCopied(collection.uuid, totalBytes);
@@ -172,11 +173,11 @@ export class RangeCopier {
       case 'byId':
         break;
       case 'byShardKey':
-        await kind.checkDuplicateIds(collection, taken);
+        await putUnlessEqual(this.#source, this.#destination, collection, taken);
         break;
       case 'onEveryShard':
         // It was put again meanwhile and so read twice; or there is an orphan.
-        await putIdsAsTheyAre(this.#source, this.#destination, collection, taken);
+        await putIdsAsTheyAre(this.#source, this.#destination, collection, taken.map(idElement));
         break;
     }
     return totalBytes;
