@@ -5,6 +5,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
+import { followsResharding } from '../ddl/follow-resharding.ts';
 import { reshardedError } from '../source/sharded-source.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
@@ -38,18 +39,19 @@ export class ShardSettlement {
    * @throws SyncError ChangeNotSupported for a collection that was resharded.
    */
   async settleShardKeys(): Promise<void> {
-    const keys = await this.#parts.source.kind.readShardKeys();
+    const { source, destination } = this.#parts;
+    const keys = await source.kind.readShardKeys();
+    const follows = await followsResharding(source, destination);
     const names = new Set([...keys.values()].map(({ namespace }) => namespace));
     for (const collection of this.#parts.catalog.collections()) {
       const { uuid, namespace, shardKey } = collection;
       if (shardKey === null) continue;
       const now = keys.get(uuid.toHexString(false))?.key;
       if (now === undefined) {
-        // If nothing has its name, it was dropped after the commit's time.
-        if (names.has(namespaceText(namespace))) throw reshardedError(namespace);
+        // If nothing has its name, it was dropped after the commit's time; if resharding is followed, that came after it, too.
+        if (!follows && names.has(namespaceText(namespace))) throw reshardedError(namespace);
       } else if (now.length > shardKey.length) {
-        if (this.#parts.destination.kind.mergesShards(collection))
-          await this.#tellOfRefined(collection, now);
+        if (destination.kind.mergesShards(collection)) await this.#tellOfRefined(collection, now);
         else await this.#refine(collection, now);
       }
     }

@@ -10,6 +10,7 @@ import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { hasFeature } from '../../mongo/server-features.ts';
 import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
 import { boundedDocuments } from '../../mongo/whole-reading.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -191,6 +192,12 @@ export class ShardedSourceKind implements SourceKind {
     if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
     if (isAtMost(eventTime(clusterTime), tracked.namedBy)) return;
     throw reshardedError(namespace);
+  }
+
+  async reportsResharding(): Promise<boolean> {
+    const { admin } = this.#deployment;
+    const answer = await runCommand(admin, { buildInfo: 1 }, { signal: this.#signal });
+    return hasFeature(answer.field('version').text(), 'reshardingInChangeStreams');
   }
 
   /**

@@ -118,6 +118,8 @@ export interface SourceKind {
    * @throws SyncError ChangeNotSupported if it was resharded.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void;
+  /** Whether change events report that a collection was resharded, before any change of the result. */
+  reportsResharding(): Promise<boolean>;
   /** Checks whether a collection was resharded. To be called every few seconds. @throws SyncError ChangeNotSupported. */
   checkResharding(): Promise<void>;
   /** Whether every shard that has a part of a collection reports its rename: all but the first repeat it. */
@@ -161,6 +163,7 @@ export function replicaSetSource(
       await Promise.resolve();
     },
     checkUnknown: () => undefined,
+    reportsResharding: async () => await Promise.resolve(false),
     checkResharding: async () => {
       await Promise.resolve();
     },

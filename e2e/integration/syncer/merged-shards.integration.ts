@@ -5,6 +5,7 @@ import { verifyOnce } from '../verifier/verifier-session.ts';
 import { commitAndWait, indexOf, namespacesOf } from './cluster-pair.ts';
 import { instancesOf, startInstances, type Instances } from './instances.ts';
 import { useMergedPair } from './merged-pair.ts';
+import { holdCommands } from './slow-commands.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -165,6 +166,42 @@ describe('a sharded cluster synced into a replica set', () => {
       ]);
       assert.ok(await indexOf(pair.destination, 'shop', 'hashed', 'k_hashed'));
       await assertEqual(100 + 40 + 100 + 100 + 60);
+    });
+
+    it(`follows resharding, in mid-copy and later, and a refined shard key, by ${by}`, async () => {
+      const other = () => shop().collection<Item>('other');
+      for (const name of ['items', 'other']) {
+        await pair.halves(`shop.${name}`, 2100);
+        await shop().collection<Item>(name).insertMany(items(600));
+      }
+      const reshard = async (name: string): Promise<void> => {
+        const key = { _id: 'hashed' };
+        const command = { reshardCollection: `shop.${name}`, key, numInitialChunks: 2 };
+        await pair.admin(command);
+      };
+      const held = await holdCommands(pair.destination, 'insert', 'shop.items');
+      await using instances = await start(isShared);
+      try {
+        await held.reached(1);
+        await reshard('items');
+      } finally {
+        await held[Symbol.asyncDispose]();
+      }
+      await source().updateMany({}, { $set: { v: 'b' } });
+      await instances.waitFor(({ canCommit }) => canCommit);
+      await reshard('other');
+      await other().updateMany({}, { $set: { v: 'b' } });
+      await source().insertMany(items(50, 600));
+      await other().createIndexes([{ key: { k: 1, v: 1 }, name: 'after' }]);
+      await other().rename('renamed');
+      await source().createIndexes([{ key: { _id: 'hashed', k: 1 } }]);
+      await pair.admin({ refineCollectionShardKey: 'shop.items', key: { _id: 'hashed', k: 1 } });
+      await source().updateMany({ k: { $lt: 700 } }, { $set: { v: 'c' } });
+      await source().insertMany(items(50, 650));
+      await commit(instances);
+      assert.equal(await copies().countDocuments({ v: 'c' }), 100);
+      assert.ok(await indexOf(pair.destination, 'shop', 'renamed', 'after'));
+      await assertEqual(700 + 600);
     });
 
     it(`follows documents from shard to shard, through kills, by ${by}`, async () => {
