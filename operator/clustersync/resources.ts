@@ -128,13 +128,15 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
 /** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
-  const { includeNamespaces, excludeNamespaces, sharding } = spec;
+  const { includeNamespaces, excludeNamespaces, sharding, detectDuplicateIds } = spec;
   return {
     source: 'cluster0',
     destination: 'cluster1',
     buildIndexes,
     enableUserWriteBlocking,
     reversible,
+    // A tool of another image may not know it.
+    ...(detectDuplicateIds && { detectDuplicateIds }),
     ...(includeNamespaces && { includeNamespaces }),
     ...(excludeNamespaces && { excludeNamespaces }),
     ...(sharding && { sharding }),

@@ -63,6 +63,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   includeNamespaces: ['another sync', { includeNamespaces: filter }],
   excludeNamespaces: ['another sync', { excludeNamespaces: filter }],
   reversible: ['another sync', { reversible: true }],
+  detectDuplicateIds: ['another sync', { detectDuplicateIds: true }],
   'sharding.createSupportingIndexes': [
     'another sync',
     { sharding: { ...sharding, createSupportingIndexes: true } },

@@ -22,6 +22,7 @@ describe('parseStartBody', () => {
       buildIndexes: 'beforeDataCopy',
       enableUserWriteBlocking: false,
       reversible: false,
+      detectDuplicateIds: false,
     });
   });
 

@@ -88,6 +88,7 @@ export interface StartOptions {
   readonly buildIndexes: BuildIndexes;
   readonly enableUserWriteBlocking: boolean;
   readonly reversible: boolean;
+  readonly detectDuplicateIds: boolean;
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;

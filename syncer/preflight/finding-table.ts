@@ -84,6 +84,21 @@ export const findingTable = {
     action:
       'Add a shard of the destination to the zone (sh.addShardToZone) before the start: otherwise the collections have no such zone there.',
   },
+  DuplicateIdsPossible: {
+    ...advice,
+    action:
+      'Check again with detectDuplicateIds: true (--detect-duplicate-ids), which searches these collections: documents of one _id on two shards would stop the sync with DuplicateIds.',
+  },
+  ShardKeysLeftOut: {
+    ...advice,
+    action:
+      'Nothing, if that is what you want: on a replica set they are ordinary collections. Their indexes come over, also those of the shard keys.',
+  },
+  ZonesLeftOut: {
+    ...advice,
+    action:
+      'Make sure that nothing depends on where the documents of the zones are: on a replica set every member has all of them.',
+  },
   LongTransaction: {
     ...advice,
     action:

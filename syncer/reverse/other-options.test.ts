@@ -20,6 +20,7 @@ const fields: Readonly<Record<string, Partial<StartOptions>>> = {
   includeNamespaces: { includeNamespaces: filter },
   excludeNamespaces: { excludeNamespaces: filter },
   reversible: { reversible: false },
+  detectDuplicateIds: { detectDuplicateIds: true },
   verification: { verification: { enabled: true } },
   sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
 };

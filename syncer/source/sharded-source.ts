@@ -5,10 +5,9 @@ import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
-import { anyOf } from '../../mongo/id-groups.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
-import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
-import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
+import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { hostsOf } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { hasFeature } from '../../mongo/server-features.ts';
 import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
@@ -18,7 +17,7 @@ import { backoffMs, sleep } from '../../service/sleep.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { eventNamespace, eventTime } from './change-event.ts';
-import { duplicateIdsError } from './source-documents.ts';
+import { duplicateIdsError, duplicatesAmong, findDuplicateIds } from './duplicate-ids.ts';
 import {
   type CollectionSize,
   collectionStatsOf,
@@ -147,7 +146,7 @@ export class ShardedSourceKind implements SourceKind {
       const time = await majorityTime(this.#deployment, this.#signal);
       found = await this.#duplicatesAmong(collection, ids, time);
     }
-    if (found) throw duplicateIdsError(found.namespace, [found.id]);
+    if (found) throw duplicateIdsError(found.namespace, found.ids);
   }
 
   /** Reads at one time: otherwise a document that is moving to another shard would be seen twice. */
@@ -155,27 +154,16 @@ export class ShardedSourceKind implements SourceKind {
     { uuid, shardKey }: Pick<TrackedCollection, 'uuid' | 'shardKey'>,
     ids: readonly RawElement[],
     time: Timestamp | null,
-  ): Promise<{ readonly namespace: Namespace; readonly id: RawElement } | undefined> {
+  ): Promise<{ readonly namespace: Namespace; readonly ids: readonly RawElement[] } | undefined> {
     const after = latestKnownTime(this.#known, time);
     const now = await findCollection(this.#deployment, uuid, this.#signal, after);
     if (!now) return undefined;
     await this.prepareReading(now, 0);
-    const { db, coll } = now.namespace;
-    const pipeline = [
-      { $match: anyOf(ids) },
-      { $group: { _id: '$_id', count: { $sum: 1 } } },
-      { $match: { count: { $gt: 1 } } },
-      { $limit: 1 },
-    ];
     const readConcern = readConcernNow(this.#known, this.readLevelFor(shardKey), time);
-    const aggregate = { aggregate: coll, pipeline, cursor: {}, readConcern };
-    const options = { signal: this.#signal };
-    await using cursor = await RawCursor.open(this.#deployment.raw, db, aggregate, options);
-    for await (const { documents } of cursor.batches()) {
-      const [found] = documents;
-      if (found !== undefined) return { namespace: now.namespace, id: idElement(found) };
-    }
-    return undefined;
+    const { namespace } = now;
+    const signal = this.#signal;
+    const found = await duplicatesAmong(this.#deployment, namespace, ids, readConcern, signal);
+    return found.length > 0 ? { namespace, ids: found } : undefined;
   }
 
   /**
@@ -192,6 +180,16 @@ export class ShardedSourceKind implements SourceKind {
     if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
     if (isAtMost(eventTime(clusterTime), tracked.namedBy)) return;
     throw reshardedError(namespace);
+  }
+
+  async requireNoDuplicateIds(infos: readonly CollectionInfo[]): Promise<void> {
+    const keys = await this.readShardKeys(infos.map(({ uuid }) => uuid));
+    for (const { uuid, namespace, options } of infos) {
+      const shardKey = keys.get(uuid.toHexString(false))?.key ?? null;
+      if (!mayBeOnAnyShard({ shardKey, options })) continue;
+      const found = await findDuplicateIds(this.#deployment, { namespace, options }, this.#signal);
+      if (found.length > 0) throw duplicateIdsError(namespace, found);
+    }
   }
 
   async reportsResharding(): Promise<boolean> {

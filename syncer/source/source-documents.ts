@@ -3,7 +3,7 @@ import type { Deployment } from '../../mongo/deployment.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
 import { idBound } from '../../mongo/id-range.ts';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
-import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
 import {
   elementsOf,
   type RawDocument,
@@ -13,15 +13,15 @@ import {
   uuidValue,
 } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { decodeElement, RawValue } from '../../mongo/raw-value.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
 import { type Sampling, sortedSample } from '../../mongo/sample.ts';
 import { codeOf, isCappedSnapshot, serverCode } from '../../mongo/server-errors.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
-import { SyncError } from '../../service/errors.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { eventTime } from './change-event.ts';
+import { duplicateIdsError } from './duplicate-ids.ts';
 import type { SourceCatalog } from './source-catalog.ts';
 import {
   type KnownTimes,
@@ -205,19 +205,6 @@ export class SourceDocuments {
     );
     for await (const { documents } of cursor.batches()) yield documents;
   }
-}
-
-/** The error for ids that several documents of a sharded source have. */
-export function duplicateIdsError(
-  namespace: Namespace | undefined,
-  ids: readonly RawElement[],
-): SyncError {
-  const texts = ids.map((id) => BSON.EJSON.stringify(decodeElement(id)));
-  const name = namespace === undefined ? 'a collection' : namespaceText(namespace);
-  return new SyncError(
-    'DuplicateIds',
-    `${name} has several documents with the _id ${texts.join(', ')}, on different shards of the source`,
-  );
 }
 
 /** The bound that a sampled id makes: a copy, so as not to keep the rest of the fetch in memory. */

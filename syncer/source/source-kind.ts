@@ -114,6 +114,11 @@ export interface SourceKind {
     ids: readonly RawElement[],
   ): Promise<void>;
   /**
+   * Searches whole collections for documents that share an `_id`, however long that takes.
+   * @throws SyncError DuplicateIds for the first collection that has some.
+   */
+  requireNoDuplicateIds(infos: readonly CollectionInfo[]): Promise<void>;
+  /**
    * Checks a change of a collection whose UUID, as 32 hexadecimal digits, is unknown.
    * @throws SyncError ChangeNotSupported if it was resharded.
    */
@@ -160,6 +165,9 @@ export function replicaSetSource(
       await Promise.resolve();
     },
     checkDuplicateIds: async () => {
+      await Promise.resolve();
+    },
+    requireNoDuplicateIds: async () => {
       await Promise.resolve();
     },
     checkUnknown: () => undefined,
