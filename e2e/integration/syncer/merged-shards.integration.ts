@@ -5,7 +5,7 @@ import { verifyOnce } from '../verifier/verifier-session.ts';
 import { commitAndWait, indexOf, namespacesOf } from './cluster-pair.ts';
 import { instancesOf, startInstances, type Instances } from './instances.ts';
 import { useMergedPair } from './merged-pair.ts';
-import { holdCommands } from './slow-commands.ts';
+import { delayNext, holdCommands } from './slow-commands.ts';
 
 interface Item extends Document {
   _id: string | number;
@@ -224,6 +224,31 @@ describe('a sharded cluster synced into a replica set', () => {
       await assertEqual(1_200 - 8);
     });
   }
+
+  it('waits for what a killed coordinator has sent, before another one coordinates', async () => {
+    await pair.halves('shop.items', 350);
+    await source().insertMany(items(100));
+    await using instances = await start(true);
+    const [{ coordinatorID } = { coordinatorID: null }] = await instances.waitFor(
+      ({ canCommit, coordinatorID: id }) => canCommit && id !== null,
+    );
+    const [first, second] = instances.all;
+    const [coordinator, other] = coordinatorID === 'from-0' ? [first, second] : [second, first];
+    assert.ok(coordinator && other);
+    // For longer than its lease.
+    const sent = await delayNext(pair.destination, 'renameCollection', 22_000, coordinatorID ?? '');
+    await source().rename('renamed');
+    await sent();
+    await coordinator.kill('SIGKILL');
+    await other.waitFor(
+      ({ warnings }) => (warnings?.join() ?? '').includes('has not completed 1 earlier operations'),
+      { deadlineMs: 60_000 },
+    );
+    await coordinator.restart();
+    await commit(instances);
+    assert.deepEqual(await namespacesOf(pair.destination), ['shop.renamed']);
+    await assertEqual(100);
+  });
 
   it('never takes a migrated document, or what it has left behind, for another one', async () => {
     const others = () => shop().collection<Item>('others');
