@@ -7,7 +7,7 @@ import { keyText } from '../ddl/shard-collection.ts';
 import { duplicateIdsError, findDuplicateIds } from '../source/duplicate-ids.ts';
 import { mayBeOnAnyShard } from '../store/records.ts';
 import { firstOf, textsOf, type CheckSubject } from './check-subject.ts';
-import { blocker, note, type Finding } from './finding.ts';
+import { note, type Finding } from './finding.ts';
 
 /** How long to search for duplicate ids: a client waits for the answer. A start has no limit. */
 const searchSeconds = 120;
@@ -52,7 +52,9 @@ export async function checkDuplicateIds(subject: CheckSubject): Promise<Finding[
     const where = { side: 'source', namespaces: [name] } as const;
     try {
       const ids = await findDuplicateIds(source.cluster, info, AbortSignal.any([signal, limit]));
-      if (ids.length > 0) findings.push(blocker(duplicateIdsError(info.namespace, ids), where));
+      if (ids.length === 0) continue;
+      const { message } = duplicateIdsError(info.namespace, ids);
+      findings.push(note('DuplicateIdsFound', message, where));
     } catch (error) {
       signal.throwIfAborted();
       if (!limit.aborted) throw error;

@@ -79,6 +79,11 @@ export const findingTable = {
     action:
       'Include the collection that the view is on, or exclude the view: on the destination it would be empty.',
   },
+  DuplicateIdsFound: {
+    ...warning,
+    action:
+      'On the source, delete all but one of the documents of each of these ids, or give them other ids, before the start: the sync would stop with DuplicateIds.',
+  },
   ZoneWithoutShard: {
     ...warning,
     action:
