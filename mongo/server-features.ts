@@ -67,7 +67,8 @@ const changeEvents: ReadonlyMap<string, Known<EventFate>> = new Map([
   [endOfTransaction, { since: '7.1', fate: 'passedOver' }],
   // The keys are settled at the commit (settleShardKeys), also for a source that does not report it.
   ['refineCollectionShardKey', { since: '6.1', fate: 'passedOver' }],
-  // The collection gets another UUID, which only a replica set can follow (CatalogChanges). Such are also `moveCollection` and `unshardCollection` (8.0).
+  // The collection gets another UUID, which only a replica set can follow (CatalogChanges). Such are also `moveCollection` and
+  // `unshardCollection` (8.0).
   ['reshardCollection', { since: '6.0.14', fate: 'refused' }],
   ['reshardBegin', { since: '6.0', fate: 'refused' }],
   ['reshardDoneCatchUp', { since: '6.0', fate: 'refused' }],

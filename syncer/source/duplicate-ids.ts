@@ -63,8 +63,6 @@ export async function findDuplicateIds(
   { namespace, options }: ScannedCollection,
   signal: AbortSignal,
 ): Promise<RawElement[]> {
-  // Only the server knows which ids are equal under a collation.
-  if (options['collation'] !== undefined) return await groupIds(cluster, namespace, signal);
   const found: RawElement[] = [];
   let suspects: RawElement[] = [];
   const examine = async (): Promise<void> => {
@@ -74,7 +72,10 @@ export async function findDuplicateIds(
     found.push(...(await duplicatesAmong(cluster, namespace, suspects, readConcern, signal)));
     suspects = [];
   };
-  for await (const id of idsFoundTwice(cluster, namespace, signal)) {
+  // Only the server knows which ids are equal under a collation.
+  const isCollated = options['collation'] !== undefined;
+  const search = isCollated ? groupIds : idsFoundTwice;
+  for await (const id of search(cluster, namespace, signal)) {
     suspects.push(id);
     if (suspects.length >= examinedTogether) await examine();
     if (found.length >= maxNamed) break;
@@ -116,15 +117,15 @@ const countedTwice = [
   { $limit: maxNamed },
 ];
 
-async function groupIds(
+async function* groupIds(
   { raw }: ClusterClient,
   { db, coll }: Namespace,
   signal: AbortSignal,
-): Promise<RawElement[]> {
+): AsyncGenerator<RawElement> {
   const readConcern = { level: 'majority' };
   const pipeline = [{ $project: { _id: 1 } }, ...countedTwice];
   const aggregate = { aggregate: coll, pipeline, cursor: {}, allowDiskUse: true, readConcern };
-  return await idsOf(await RawCursor.open(raw, db, aggregate, { signal }));
+  yield* await idsOf(await RawCursor.open(raw, db, aggregate, { signal }));
 }
 
 async function idsOf(opened: RawCursor): Promise<RawElement[]> {

@@ -154,6 +154,26 @@ describe('documents of one _id on two shards, on the way into a replica set', ()
     for (const _id of twice) assert.equal((await copies().findOne({ _id }))?.['k'], otherSide(_id));
   });
 
+  it('stop it, too, if a collation takes their shard keys for one', async () => {
+    const simple = { locale: 'simple' };
+    await shop().createCollection('words', { collation: { locale: 'en', strength: 2 } });
+    const words = shop().collection<Item>('words');
+    await words.createIndexes([{ key: { k: 1 }, collation: simple }]);
+    await pair.admin({ shardCollection: 'shop.words', key: { k: 1 }, collation: simple });
+    await pair.admin({ split: 'shop.words', middle: { k: 'a' } });
+    await pair.admin({ moveChunk: 'shop.words', find: { k: 'a' }, to: 'from-1' });
+    await words.insertOne({ _id: 'twice', k: 'x' });
+    await using syncer = await pair.syncing({});
+    await words.insertOne({ _id: 'twice', k: 'X' });
+    assert.match(await failureOf(syncer), /^DuplicateIds: shop\.words has several documents/);
+    const copied = pair.destination.client.db('shop').collection<Item>('words');
+    assert.deepEqual(await copied.find().toArray(), [{ _id: 'twice', k: 'x' }]);
+    await words.deleteOne({ _id: 'twice', k: 'X' }, { collation: simple });
+    await restartAndCommit(syncer);
+    await pair.assertEqual();
+    assert.deepEqual(await copied.find().toArray(), [{ _id: 'twice', k: 'x' }]);
+  });
+
   it('do not stop it while one takes the place of the other', async () => {
     await using syncer = await pair.syncing({});
     for (let _id = 250; _id < 270; _id++) {
