@@ -25,3 +25,10 @@ export function placedQuery({ id, placed }: DocumentKey, shardKey: ShardKey | nu
     if (field !== '_id') writer.value(field, values.find(({ name }) => name === field) ?? none);
   return writer.finish();
 }
+
+/** Whether an id and a shard key, `{k: 1, _id: 5}`, have no fields besides the id and those of this shard key. */
+export function hasNoOtherFields(placed: RawDocument, shardKey: ShardKey): boolean {
+  return elementsOf(placed).every(
+    ({ name }) => name === '_id' || shardKey.some(({ field }) => field === name),
+  );
+}

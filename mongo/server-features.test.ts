@@ -24,6 +24,20 @@ describe('hasFeature', () => {
     });
 });
 
+describe('hasFeature of a patch', () => {
+  for (const [version, reports] of [
+    ['6.0.0', false],
+    ['6.0.13', false],
+    ['6.0.14', true],
+    ['6.0.27', true],
+    ['6.1.0-rc2', true],
+    ['8.0.4', true],
+  ] as const)
+    it(`change streams of ${version} ${reports ? 'report' : 'omit'} resharding`, () => {
+      assert.equal(hasFeature(version, 'reshardingInChangeStreams'), reports);
+    });
+});
+
 /** All events that servers up to 8.3 send, apart from document changes, and those that they send only on request. */
 const events: Readonly<Record<EventFate, readonly string[]>> = {
   applied: [

@@ -1,4 +1,4 @@
-import { isOlderRelease } from './topology.ts';
+import { isOlderVersion } from './topology.ts';
 
 /**
  * What servers from 6.0 on do or have differently, and what a sync does about it. This is the only place that knows.
@@ -28,6 +28,8 @@ const features = {
    * bytes, while the event of a collMod has the size that was given.
    */
   exactCappedSizes: '7.0',
+  /** Change streams report reshardCollection (seen on 6.0.27), before anything is written to its result. */
+  reshardingInChangeStreams: '6.0.14',
   /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */
   nanExpiryRefused: '7.0',
 } as const;
@@ -37,7 +39,7 @@ export type ServerFeature = keyof typeof features;
 
 /** Whether a server of a version, such as `6.0.27`, has a feature. */
 export function hasFeature(version: string, feature: ServerFeature): boolean {
-  return !isOlderRelease(version, features[feature]);
+  return !isOlderVersion(version, features[feature]);
 }
 
 /** What is known of an event or an option. */
@@ -70,7 +72,8 @@ const changeEvents: ReadonlyMap<string, Known<EventFate>> = new Map([
   [endOfTransaction, { since: '7.1', fate: 'passedOver' }],
   // The keys are settled at the commit (settleShardKeys), also for a source that does not report it.
   ['refineCollectionShardKey', { since: '6.1', fate: 'passedOver' }],
-  // The collection gets another UUID. Such are also `moveCollection` and `unshardCollection` (8.0).
+  // The collection gets another UUID, which only a replica set can follow (CatalogChanges). Such are also `moveCollection` and
+  // `unshardCollection` (8.0).
   ['reshardCollection', { since: '6.0.14', fate: 'refused' }],
   ['reshardBegin', { since: '6.0', fate: 'refused' }],
   ['reshardDoneCatchUp', { since: '6.0', fate: 'refused' }],

@@ -187,6 +187,16 @@ export function isOlderRelease(version: string, other: string): boolean {
   return releaseNumber(version) < releaseNumber(other);
 }
 
+/** Whether a version is older than another one, patches included; without a patch, the first of its release is meant. */
+export function isOlderVersion(version: string, other: string): boolean {
+  return versionNumber(version) < versionNumber(other);
+}
+
+function versionNumber(version: string): number {
+  const patch = Number.parseInt(version.split('.')[2] ?? '0', 10);
+  return releaseNumber(version) * 1_000 + patch;
+}
+
 function releaseNumber(version: string): number {
   const [major = 0, minor = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
   return major * 1_000 + minor;

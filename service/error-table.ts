@@ -102,7 +102,7 @@ export const errorTable = {
   },
   TopologyNotSupported: {
     ...configuration,
-    action: 'Use replica sets or sharded clusters; a sharded source needs a sharded destination.',
+    action: 'Use replica sets or sharded clusters.',
   },
   TimeSeriesNotSupported: {
     ...configuration,
@@ -346,7 +346,7 @@ export const errorTable = {
     ...fatal,
     reason: 'DuplicateIds',
     action:
-      'Give one of the documents that the description names another _id, empty the destination, and start again. A collection whose shard key is not _id does not enforce unique ids.',
+      'On the source, delete all but one of the documents that the description names, or give them other ids, then restart the syncer to continue. A collection whose shard key is not _id does not enforce unique ids: detectDuplicateIds finds them before a sync into a replica set.',
   },
   CopyIncomplete: {
     ...fatal,

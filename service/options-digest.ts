@@ -5,6 +5,7 @@ export const startDefaults: Readonly<Record<string, unknown>> = {
   buildIndexes: 'beforeDataCopy',
   enableUserWriteBlocking: false,
   reversible: false,
+  detectDuplicateIds: false,
   sharding: { createSupportingIndexes: false },
 };
 

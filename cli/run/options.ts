@@ -74,6 +74,12 @@ export const runOptionTable = {
     default: false,
     description: 'allow the sync to be reversed after its commit',
   },
+  detectDuplicateIds: {
+    type: 'boolean',
+    default: false,
+    description:
+      'from a sharded cluster to a replica set: search for documents of one _id on different shards first',
+  },
   output: {
     type: 'string',
     default: 'text',

@@ -47,6 +47,7 @@ const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?:
     { reversible: true, enableUserWriteBlocking: true },
     { enableUserWriteBlocking: true },
   ],
+  detectDuplicateIds: [{ refusedFor: 'detectDuplicateIds' }, { detectDuplicateIds: true }],
   output: ['the same sync', { output: 'json' }],
   web: ['the same sync', { web: 0 }],
   logFile: ['the same sync', { logFile: '{folder}/log' }],

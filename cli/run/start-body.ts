@@ -15,6 +15,7 @@ export function startBodyOf(options: Omit<RunOptions, 'output'>): StartBody {
     buildIndexes: options.buildIndexes,
     enableUserWriteBlocking: options.enableUserWriteBlocking,
     reversible: options.reversible,
+    detectDuplicateIds: options.detectDuplicateIds,
     ...(includeNamespaces === undefined
       ? {}
       : { includeNamespaces: parseNamespaces('include-namespaces', includeNamespaces) }),

@@ -129,12 +129,15 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
   const { includeNamespaces, excludeNamespaces, initialData, sharding } = spec;
+  const { detectDuplicateIds } = spec;
   return {
     source: 'cluster0',
     destination: 'cluster1',
     buildIndexes,
     enableUserWriteBlocking,
     reversible,
+    // A tool of another image may not know it.
+    ...(detectDuplicateIds && { detectDuplicateIds }),
     ...(includeNamespaces && { includeNamespaces }),
     ...(initialData && { initialData }),
     ...(excludeNamespaces && { excludeNamespaces }),

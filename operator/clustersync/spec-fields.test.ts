@@ -64,6 +64,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   excludeNamespaces: ['another sync', { excludeNamespaces: filter }],
   reversible: ['another sync', { reversible: true }],
   initialData: ['another sync', { initialData: 'Present' }],
+  detectDuplicateIds: ['another sync', { detectDuplicateIds: true }],
   'sharding.createSupportingIndexes': [
     'another sync',
     { sharding: { ...sharding, createSupportingIndexes: true } },

@@ -16,6 +16,7 @@ function syncWith(status: ClusterSyncStatus): ClusterSync {
     spec: {
       ...{ source: reference('old'), destination: reference('new'), direction: 'Forward' },
       ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
+      detectDuplicateIds: false,
       ...{
         state: 'Running',
         dryRun: false,

@@ -65,6 +65,10 @@ export interface StartBody {
    */
   initialData?: 'Absent' | 'Present';
   /**
+   * From a sharded cluster to a replica set: searches the collections whose shard key is not _id for documents that have the same _id on different shards, before anything is copied. Without it, they stop the sync when it finds them. No effect on other syncs.
+   */
+  detectDuplicateIds?: boolean;
+  /**
    * Accepted from scripts for mongosync. This tool has no embedded verifier: with enabled true, a warning in progress says that nothing was compared.
    */
   verification?: {

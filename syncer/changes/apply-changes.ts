@@ -3,6 +3,7 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -74,8 +75,9 @@ export class ChangeApplier {
     const isCollated = collection.options['collation'] !== undefined;
     const addressing = this.#source.kind.addressingOf(collection);
     for (const batch of coalesce(changes, { isCollated })) {
-      const { writes, deletes, withoutShardKey } =
-        addressing === 'byShardKey' ? splitByShardKey(batch) : { ...batch, withoutShardKey: [] };
+      const isSharded = addressing === 'byShardKey';
+      const knownKey = this.#reliableKey(collection, isCollated);
+      const { writes, deletes, withoutShardKey } = splitByShardKey(batch, { isSharded, knownKey });
       // No id is in two of them, so they may run side by side; under a collation one of the first two is empty.
       const results = await Promise.allSettled([
         addressing === 'onEveryShard'
@@ -90,6 +92,15 @@ export class ChangeApplier {
       ]);
       for (const result of results) if (result.status === 'rejected') throw result.reason;
     }
+  }
+
+  /**
+   * The shard key that tells documents of one `_id` apart where one of them could take the other's place; null for any. What else
+   * events name was added to it during the sync. Under a collation none does: the destination may take two values for one.
+   */
+  #reliableKey(collection: TrackedCollection, isCollated: boolean): ShardKey | null {
+    if (!this.#destination.kind.mergesShards(collection)) return null;
+    return isCollated ? [] : collection.shardKey;
   }
 
   /** Inserts go first: coalescing has left out what comes before an insert of the same id. */

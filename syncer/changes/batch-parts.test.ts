@@ -6,7 +6,14 @@ import type { DocumentKey } from '../../mongo/document-key.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
 import type { DocumentChange } from '../source/change-event.ts';
 import { withDocument } from '../source/source-documents.ts';
-import { changesBefore, coalesce, partsOf, readBatch, splitByShardKey } from './batch-parts.ts';
+import {
+  changesBefore,
+  coalesce,
+  partsOf,
+  readBatch,
+  splitByShardKey,
+  type WriteBatch,
+} from './batch-parts.ts';
 
 const time = new Timestamp({ t: 1_700_000_000, i: 7 });
 
@@ -211,11 +218,34 @@ describe('splitByShardKey', () => {
   it('takes out what has no shard key in its event, of writes and of deletes', () => {
     const writes = [change('update', { k: 1, _id: 1 }), change('update', { _id: 2 })];
     const deletes = [change('delete', { _id: 3 }), change('delete', { k: 4, _id: 4 })];
-    const split = splitByShardKey({ writes, deletes } as Parameters<typeof splitByShardKey>[0]);
+    const split = splitByShardKey({ writes, deletes } as WriteBatch, {
+      isSharded: true,
+      knownKey: null,
+    });
     assert.deepEqual(split, {
       writes: [writes[0]],
       deletes: [deletes[1]],
       withoutShardKey: [writes[1], deletes[0]],
     });
+  });
+
+  it('takes out what names another shard key than the known one, which was refined', () => {
+    const writes = [change('update', { k: 1, _id: 1 }), change('update', { k: 2, l: 1, _id: 2 })];
+    const deletes = [change('delete', { k: 3, l: 1, _id: 3 }), change('delete', { _id: 4 })];
+    const batch = { writes, deletes } as WriteBatch;
+    const byKey = { isSharded: true, knownKey: [{ field: 'k', kind: 1 }] } as const;
+    assert.deepEqual(splitByShardKey(batch, byKey), {
+      writes: [writes[0]],
+      deletes: [],
+      withoutShardKey: [writes[1], ...deletes],
+    });
+    const byId = { isSharded: false, knownKey: [{ field: '_id', kind: 1 }] } as const;
+    assert.deepEqual(splitByShardKey(batch, byId), {
+      writes: [],
+      deletes: [deletes[1]],
+      withoutShardKey: [...writes, deletes[0]],
+    });
+    const asUnsharded = { isSharded: false, knownKey: null };
+    assert.deepEqual(splitByShardKey(batch, asUnsharded), { ...batch, withoutShardKey: [] });
   });
 });

@@ -1,8 +1,10 @@
 import type { Timestamp } from 'mongodb';
 import { isAtMost } from '../../mongo/cluster-time.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
+import { hasNoOtherFields } from '../../mongo/document-key.ts';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { documentValue, type RawDocument } from '../../mongo/raw-bson.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import {
   type CatalogEvent,
   type DocumentChange,
@@ -166,14 +168,28 @@ export interface SplitBatch extends WriteBatch {
   readonly withoutShardKey: readonly DocumentChange[];
 }
 
+/** What the events of a collection should say of its documents. */
+export interface ExpectedKeys {
+  /** They name the shard key. */
+  readonly isSharded: boolean;
+  /** The only shard key that they name; null for any. */
+  readonly knownKey: ShardKey | null;
+}
+
 /**
- * Takes out the changes of a sharded collection whose events omit the shard key. Either the document has none of its fields, or
+ * Takes out the changes whose events do not say which document they are about. One reason is that they omit the shard key of a
+ * sharded collection. Either the document has none of its fields, or
  * the shard did not know the collection's placement at that moment, for example when a chunk had just arrived or left (seen on
  * 6.0.5: an update that changed the shard key, while chunks were moved). The event does not say which, so the document cannot
- * be looked up by its shard key.
+ * be looked up by its shard key. The other reason is a shard key that was refined: by the known one, the document may be another
+ * one of its `_id`.
  */
-export function splitByShardKey({ writes, deletes }: WriteBatch): SplitBatch {
-  const isPlaced = ({ key }: DocumentChange): boolean => key.placed !== undefined;
+export function splitByShardKey(
+  { writes, deletes }: WriteBatch,
+  { isSharded, knownKey }: ExpectedKeys,
+): SplitBatch {
+  const isPlaced = ({ key: { placed } }: DocumentChange): boolean =>
+    placed === undefined ? !isSharded : knownKey === null || hasNoOtherFields(placed, knownKey);
   return {
     writes: writes.filter(isPlaced),
     deletes: deletes.filter(isPlaced),

@@ -69,7 +69,7 @@ export class Restoration {
     let indexes = 0;
     await this.#forEachCollection(async (collection) => {
       await this.#whereItIs(collection, async (target, present) => {
-        const { shardKey } = collection;
+        const shardKey = this.#destination.kind.shardKeyOf(collection);
         if (shardKey)
           await this.#destination.sharding.supportShardKey(
             target.namespace,
@@ -127,13 +127,12 @@ export class Restoration {
     }
   }
 
-  async #stepsFor(
-    { indexes, shardKey }: TrackedCollection,
-    { namespace }: Target,
-  ): Promise<IndexStep[]> {
-    const { catalog, sharding } = this.#destination;
+  async #stepsFor(collection: TrackedCollection, { namespace }: Target): Promise<IndexStep[]> {
+    const { catalog, sharding, kind } = this.#destination;
+    const { indexes } = collection;
     if (this.#settings.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
-    if (shardKey === null) return planIndexes(indexes, await catalog.indexesOf(namespace));
+    if (kind.shardKeyOf(collection) === null)
+      return planIndexes(indexes, await catalog.indexesOf(namespace));
     const onShards = await sharding.shardIndexesOf(namespace);
     return planIndexesOfShards(indexes, onShards.values());
   }

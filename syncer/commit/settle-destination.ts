@@ -5,6 +5,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
+import { followsResharding } from '../ddl/follow-resharding.ts';
 import { reshardedError } from '../source/sharded-source.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
@@ -33,21 +34,25 @@ export class ShardSettlement {
 
   /**
    * Compares the shard keys of a sharded source, once its changes are applied, with those of the destination: no event reports
-   * changes of them (6.0.5). A key that was refined is refined on the destination, too. May be repeated.
+   * changes of them (6.0.5). A key that was refined is refined on the destination, too; on a replica set a warning remains. May
+   * be repeated.
    * @throws SyncError ChangeNotSupported for a collection that was resharded.
    */
   async settleShardKeys(): Promise<void> {
-    const keys = await this.#parts.source.kind.readShardKeys();
+    const { source, destination } = this.#parts;
+    const keys = await source.kind.readShardKeys();
+    const follows = await followsResharding(source, destination);
     const names = new Set([...keys.values()].map(({ namespace }) => namespace));
     for (const collection of this.#parts.catalog.collections()) {
       const { uuid, namespace, shardKey } = collection;
       if (shardKey === null) continue;
       const now = keys.get(uuid.toHexString(false))?.key;
       if (now === undefined) {
-        // If nothing has its name, it was dropped after the commit's time.
-        if (names.has(namespaceText(namespace))) throw reshardedError(namespace);
+        // If nothing has its name, it was dropped after the commit's time; if resharding is followed, that came after it, too.
+        if (!follows && names.has(namespaceText(namespace))) throw reshardedError(namespace);
       } else if (now.length > shardKey.length) {
-        await this.#refine(collection, now);
+        if (destination.kind.mergesShards(collection)) await this.#tellOfRefined(collection, now);
+        else await this.#refine(collection, now);
       }
     }
   }
@@ -62,6 +67,18 @@ export class ShardSettlement {
       { namespace: namespaceText(namespace), key: shardKeyDocument(key) },
       'shard key refined',
     );
+  }
+
+  /**
+   * From then on, documents could share an `_id` that the former key kept apart. Their changes were recognized by the new fields
+   * (splitByShardKey), except those of documents that have none of them.
+   */
+  async #tellOfRefined(collection: TrackedCollection, key: ShardKey): Promise<void> {
+    const { catalog, store } = this.#parts;
+    await store.warn(
+      `the shard key of ${namespaceText(collection.namespace)} was refined during the sync: verify the collection, as documents of one _id could exist from then on that their change events do not tell apart`,
+    );
+    await catalog.put({ ...collection, shardKey: key });
   }
 
   /**
@@ -84,7 +101,7 @@ export class ShardSettlement {
           const settled = now
             ? await this.#leaveOutUneven(collection, namespaceFrom(now.namespace))
             : collection;
-          await this.#dropUneven(settled);
+          if (destination.kind.shardKeyOf(settled) !== null) await this.#dropUneven(settled);
         });
       },
     );

@@ -12,7 +12,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import { putIdsAsTheyAre } from './put-as-they-are.ts';
+import { putIdsAsTheyAre, putUnlessEqual } from './put-as-they-are.ts';
 import { RangeReconciler } from './reconcile-range.ts';
 
 /** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
@@ -170,6 +170,7 @@ export class RangeCopier {
     const { count, totalBytes, taken } = await documents.insertBatch(collection.namespace, batch, {
       writeConcern: concern,
       isInOrder: isTrue(collection.options['capped']),
+      isTakenSame: addressing === 'byId',
     });
     this.#monitor.addCopied(count, totalBytes);
     this.#monitor.copyTally.addCopied(collection.uuid, totalBytes);
@@ -177,11 +178,11 @@ export class RangeCopier {
       case 'byId':
         break;
       case 'byShardKey':
-        await kind.checkDuplicateIds(collection, taken);
+        await putUnlessEqual(this.#source, this.#destination, collection, taken);
         break;
       case 'onEveryShard':
         // It was put again meanwhile and so read twice; or there is an orphan.
-        await putIdsAsTheyAre(this.#source, this.#destination, collection, taken);
+        await putIdsAsTheyAre(this.#source, this.#destination, collection, taken.map(idElement));
         break;
     }
     return totalBytes;

@@ -1,7 +1,7 @@
 import { BSON } from 'mongodb';
 import { groupsOf } from '../../mongo/id-groups.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
+import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
@@ -42,6 +42,22 @@ export async function putIdsAsTheyAre(
     await putTogether(source, destination, collection, group);
 }
 
+/**
+ * Puts the documents of a sharded source whose `_id` the destination has refused, as they are on the source now, except those
+ * that it has byte for byte: an earlier attempt has copied them. What else has the `_id` may be a document of another shard, and
+ * be gone from there by now: then no change event brings the refused one.
+ * @throws SyncError DuplicateIds if both are there; OrphanInTheWay.
+ */
+export async function putUnlessEqual(
+  source: Source,
+  destination: Destination,
+  collection: TrackedCollection,
+  refused: readonly RawDocument[],
+): Promise<void> {
+  const unequal = await destination.documents.findUnequal(collection.namespace, refused);
+  await putIdsAsTheyAre(source, destination, collection, unequal.map(idElement));
+}
+
 async function putTogether(
   source: Source,
   destination: Destination,
@@ -65,7 +81,7 @@ export async function insertDeleted(
   settings: { readonly isInOrder?: boolean } = {},
 ): Promise<void> {
   const [taken] = await documents.insert(collection.namespace, deleted, settings);
-  if (taken) throw orphanError(collection, taken);
+  if (taken) throw orphanError(collection, idElement(taken));
 }
 
 /** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */

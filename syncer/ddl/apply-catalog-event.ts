@@ -1,4 +1,5 @@
 import type { Document, UUID } from 'mongodb';
+import { checkedRow } from '../../mongo/checked-value.ts';
 import { isAtMost } from '../../mongo/cluster-time.ts';
 import { withoutServersOwn } from '../../mongo/collection-options.ts';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
@@ -20,6 +21,7 @@ import type { WorkStore } from '../store/work-store.ts';
 import { applyCreateIndexes, applyDropIndexes, applyModify } from './apply-modify.ts';
 import { ViewChanges } from './apply-view-event.ts';
 import { CollectionCreator } from './create-collections.ts';
+import { followsResharding } from './follow-resharding.ts';
 import { shardCollection } from './shard-collection.ts';
 
 /** What applying catalog changes needs. */
@@ -86,8 +88,29 @@ export class CatalogChanges {
       case 'passedOver':
         return;
       case 'refused':
-        await this.#refuse(event);
+        if (event.operation === 'reshardCollection' && (await this.#follows()))
+          await this.#applyReshard(event);
+        else await this.#refuse(event);
     }
+  }
+
+  async #follows(): Promise<boolean> {
+    return await followsResharding(this.#source, this.#destination);
+  }
+
+  /**
+   * Replaces a collection by the one that resharding has made of it on the source, with the same documents. They are copied
+   * again: the copy of the former one may have been under way when it was gone.
+   */
+  async #applyReshard(event: CatalogEvent): Promise<void> {
+    const { namespace, uuid, description } = event;
+    const made = checkedRow(description, 'a reshardCollection event').field('reshardUUID').uuid();
+    const former = uuid && this.#catalog.collection(uuid.toHexString(false));
+    if (former) await this.#dropTracked(former);
+    // Every shard may report it.
+    if (this.#catalog.collection(made.toHexString(false))) return;
+    if (former || (await this.#source.selects(namespace)))
+      await this.#adopt(event, made, namespace, uuid ?? null);
   }
 
   async #refuse({ operation, namespace, uuid }: CatalogEvent): Promise<void> {

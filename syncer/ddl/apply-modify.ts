@@ -22,7 +22,8 @@ export async function applyCreateIndexes(
   tracked: TrackedCollection,
 ): Promise<void> {
   const created = indexesOf(event).filter(({ name }) => name !== shardKeyIndexName);
-  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, created, tracked.shardKey);
+  const shardKey = destination.kind.shardKeyOf(tracked);
+  if (shardKey) checkUniqueIndexes(tracked.namespace, created, shardKey);
   const names = new Set(created.map(({ name }) => name));
   await destination.indexes.create(tracked.namespace, created);
   const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
@@ -83,7 +84,8 @@ export async function applyModify(
     ...(expireAfterSeconds === undefined ? {} : { expireAfterSeconds }),
   };
   const indexes = indexChange ? modifiedIndexes(tracked.indexes, indexChange) : tracked.indexes;
-  if (tracked.shardKey) checkUniqueIndexes(tracked.namespace, indexes, tracked.shardKey);
+  const shardKey = destination.kind.shardKeyOf(tracked);
+  if (shardKey) checkUniqueIndexes(tracked.namespace, indexes, shardKey);
   await catalog.put({
     ...tracked,
     options: withoutOffTtl(options),

@@ -87,6 +87,18 @@ export class CollectionCreator {
   }
 
   /**
+   * Searches the selected collections of the source for documents that cannot both be on the destination, a replica set.
+   * @throws SyncError DuplicateIds.
+   */
+  async requireNoDuplicateIds(): Promise<void> {
+    const { source, destination, logger } = this.#parts;
+    if (destination.sharding.shards.length > 0) return;
+    const listings = await source.catalog.list(await source.majorityTime());
+    await source.kind.requireNoDuplicateIds(listings.flatMap(({ infos }) => infos));
+    logger.info('no documents share an _id');
+  }
+
+  /**
    * Forgets a stored catalog before a sync has stored its own: it belongs to another sync, whose record is gone, and what it
    * names may be in use. Nothing is dropped.
    */

@@ -10,7 +10,7 @@ import type { TrackedCollection } from '../store/records.ts';
 
 /**
  * Shards an existing collection of the destination by its shard key, and spreads its chunks over the shards, by its zones if it
- * has any. Without a shard key it stays as it is. May be repeated.
+ * has any. Without a shard key there it stays as it is. May be repeated.
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(
@@ -19,7 +19,8 @@ export async function shardCollection(
   tracked: TrackedCollection,
   logger: Logger,
 ): Promise<void> {
-  const { namespace, shardKey: key, indexes } = tracked;
+  const { namespace, indexes } = tracked;
+  const key = destination.kind.shardKeyOf(tracked);
   if (key === null) return;
   const { sharding } = destination;
   checkUniqueIndexes(namespace, indexes, key);

@@ -9,7 +9,12 @@ import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bs
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import type { WriteAnswer, WriteError } from '../../mongo/write-answer.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
-import { findMissing, runDocumentWrite, throwWriteErrors } from './document-commands.ts';
+import {
+  findMissing,
+  findUnequal,
+  runDocumentWrite,
+  throwWriteErrors,
+} from './document-commands.ts';
 import {
   insertBatch,
   insertDocuments,
@@ -39,7 +44,7 @@ export class DestinationDocuments {
     namespace: Namespace,
     documents: readonly RawDocument[],
     settings: Partial<Pick<InsertSettings, 'isInOrder'>> = {},
-  ): Promise<RawElement[]> {
+  ): Promise<RawDocument[]> {
     return await insertDocuments(this.#context, namespace, documents, settings);
   }
 
@@ -135,6 +140,14 @@ export class DestinationDocuments {
     changes: readonly T[],
   ): AsyncGenerator<readonly T[]> {
     return findMissing(this.#context, namespace, changes);
+  }
+
+  /** The documents whose bytes no document has: see {@link findUnequal}. */
+  async findUnequal(
+    namespace: Namespace,
+    documents: readonly RawDocument[],
+  ): Promise<RawDocument[]> {
+    return await findUnequal(this.#context, namespace, documents);
   }
 
   /** Drops the indexes that can refuse a document: see {@link dropRefusingIndexes}. */

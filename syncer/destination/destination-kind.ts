@@ -1,4 +1,4 @@
-import type { Document, UUID } from 'mongodb';
+import { BSONRegExp, type Document, type UUID } from 'mongodb';
 import { readConfig } from '../../mongo/config-database.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
@@ -11,7 +11,10 @@ import {
   writesOnShards,
 } from '../../mongo/own-operations.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
+import { syncerName } from '../store/clusters.ts';
+import type { TrackedCollection } from '../store/records.ts';
 
 /** The differences between a replica set and a sharded cluster as destinations. Chosen once, when the destination is made. */
 export interface DestinationKind {
@@ -20,10 +23,16 @@ export interface DestinationKind {
    * and are not listed everywhere.
    */
   readonly buildsOnEachShard: boolean;
+  /** The shard key that a collection has there: none on a replica set, whatever it has on the source. */
+  shardKeyOf(collection: Pick<TrackedCollection, 'shardKey'>): ShardKey | null;
+  /**
+   * Whether a collection is sharded on the source alone: documents that have the same `_id` on two shards cannot both be there.
+   */
+  mergesShards(collection: Pick<TrackedCollection, 'shardKey'>): boolean;
   /** Whether a collection can be renamed from one name to another. */
   canRename(from: Namespace, to: Namespace): boolean;
   /**
-   * The operations on data that run under the name of this instance, which a user sees without a role; on a sharded cluster,
+   * The operations on data that instances of a syncer run, which their user sees without a role; on a sharded cluster,
    * everything that its shards write. Identified by names that stay the same while they run.
    */
   operationsUnderWay(signal: AbortSignal): Promise<Set<string>>;
@@ -47,7 +56,8 @@ export function destinationKindOf(destination: Deployment): DestinationKind {
 function replicaSetKind(destination: Deployment): DestinationKind {
   const { admin, decoded } = destination;
   const ownWrites: Document = {
-    appName: decoded.options.appName,
+    // A new coordinator waits for what the one before it has sent, under another name.
+    appName: { $in: [decoded.options.appName, new BSONRegExp(`^${syncerName}`)] },
     op: { $nin: ['query', 'getmore', 'none'] },
     'command.$db': { $ne: syncDatabase },
     $or: [
@@ -58,6 +68,8 @@ function replicaSetKind(destination: Deployment): DestinationKind {
   };
   return {
     buildsOnEachShard: false,
+    shardKeyOf: () => null,
+    mergesShards: ({ shardKey }) => shardKey !== null,
     canRename: () => true,
     async operationsUnderWay(signal) {
       const operations = await ownOperations(admin, ownWrites, signal);
@@ -77,6 +89,8 @@ function shardedKind(destination: Deployment): DestinationKind {
   const { admin } = destination;
   return {
     buildsOnEachShard: true,
+    shardKeyOf: ({ shardKey }) => shardKey,
+    mergesShards: () => false,
     // No sharded collection can be renamed into another database, nor any to a database with another primary shard (6.0).
     canRename: (from, to) => from.db === to.db,
     async operationsUnderWay(signal) {

@@ -3,7 +3,13 @@ import { runOnPrimary } from '../../mongo/command-on-router.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { anyOf, groupsOf, type Identified } from '../../mongo/id-groups.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { asBuffer, idElement, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
+import {
+  asBuffer,
+  idElement,
+  valueBytes,
+  type RawDocument,
+  type RawElement,
+} from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { writeAnswer, type WriteAnswer, type WriteError } from '../../mongo/write-answer.ts';
 
@@ -62,6 +68,30 @@ export async function* findMissing<T extends Identified>(
     const missing = group.filter(({ key }) => !there.has(textOf(key.id)));
     if (missing.length > 0) yield missing;
   }
+}
+
+/** The documents that the destination does not have byte for byte, whatever it has under their ids. */
+export async function findUnequal(
+  { destination, signal }: WriteContext,
+  { db, coll }: Namespace,
+  documents: readonly RawDocument[],
+): Promise<RawDocument[]> {
+  const unequal: RawDocument[] = [];
+  const keyed = documents.map((document) => ({ document, key: { id: idElement(document) } }));
+  for (const group of groupsOf(keyed)) {
+    const missing = new Set(group.map(({ document }) => document));
+    const byId = Map.groupBy(group, ({ key }) => textOf(key.id));
+    const find = { find: coll, filter: anyOf(group.map(({ key }) => key.id)) };
+    await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
+    for await (const batch of cursor.batches()) {
+      for (const there of batch.documents) {
+        for (const { document } of byId.get(textOf(idElement(there))) ?? [])
+          if (asBuffer(document).equals(there)) missing.delete(document);
+      }
+    }
+    unequal.push(...missing);
+  }
+  return unequal;
 }
 
 function textOf(id: RawElement): string {

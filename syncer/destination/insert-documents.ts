@@ -2,13 +2,7 @@ import type { WriteConcernSettings } from 'mongodb';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { findZeroTimestamps, hasZeroTimestamp } from '../../mongo/altered-documents.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
-import {
-  bsonType,
-  idElement,
-  type RawDocument,
-  type RawElement,
-  RawWriter,
-} from '../../mongo/raw-bson.ts';
+import { bsonType, idElement, type RawDocument, RawWriter } from '../../mongo/raw-bson.ts';
 import { type RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { codeOf, isRefusedByIndex, serverCode } from '../../mongo/server-errors.ts';
@@ -42,6 +36,10 @@ export interface InsertSettings {
   readonly writeConcern: WriteConcernSettings;
   /** Insert in exactly this order, for a capped collection. */
   readonly isInOrder: boolean;
+  /**
+   * Whether a document with a taken `_id` is certainly the one that has it: then the server's own time in it is corrected, too.
+   */
+  readonly isTakenSame: boolean;
 }
 
 /** What inserting documents needs. */
@@ -51,15 +49,15 @@ export type InsertContext = WriteContext & IndexDropContext;
  * Inserts documents as bytes, past validation, acknowledged by a majority. A document whose `_id` is there already is skipped:
  * it comes from an earlier attempt, and change events bring it up to date. An index that refuses a document is dropped, and
  * left to the commit.
- * @returns the ids of the skipped ones.
+ * @returns the skipped ones.
  */
 export async function insertDocuments(
   context: InsertContext,
   namespace: Namespace,
   documents: readonly RawDocument[],
   { isInOrder = false }: Partial<Pick<InsertSettings, 'isInOrder'>> = {},
-): Promise<RawElement[]> {
-  const settings = { writeConcern: { w: 'majority' }, isInOrder } as const;
+): Promise<RawDocument[]> {
+  const settings = { writeConcern: { w: 'majority' }, isInOrder, isTakenSame: false } as const;
   return await insertAll(context, namespace, insertOf(documents), settings);
 }
 
@@ -75,8 +73,8 @@ function insertOf(documents: readonly RawDocument[]): Insert {
 export interface InsertedBatch {
   readonly count: number;
   readonly totalBytes: number;
-  /** The ids of the skipped ones, which are there already. */
-  readonly taken: readonly RawElement[];
+  /** The skipped ones, whose ids are there already. */
+  readonly taken: readonly RawDocument[];
 }
 
 /** Inserts the documents of a fetch as `insertDocuments` does, without taking it apart. The write concern is the caller's. */
@@ -101,9 +99,33 @@ async function insertAll(
   context: InsertContext,
   namespace: Namespace,
   insert: Insert,
-  { writeConcern, isInOrder }: InsertSettings,
-): Promise<RawElement[]> {
-  if (isInOrder) return await insertInOrder(context, namespace, insert, writeConcern);
+  { writeConcern, isInOrder, isTakenSame }: InsertSettings,
+): Promise<RawDocument[]> {
+  const taken = isInOrder
+    ? await insertInOrder(context, namespace, insert, writeConcern)
+    : await insertInAnyOrder(context, namespace, insert, writeConcern);
+  await repair(
+    context,
+    namespace,
+    isTakenSame ? insert.altered : alteredBesides(insert, taken),
+    writeConcern,
+  );
+  return taken;
+}
+
+/** Without those that were not inserted: what has their `_id` may be another document. */
+function alteredBesides(insert: Insert, taken: readonly RawDocument[]): readonly RawDocument[] {
+  if (insert.altered.length === 0 || taken.length === 0) return insert.altered;
+  const others = new Set(taken);
+  return insert.list().filter((document) => !others.has(document) && hasZeroTimestamp(document));
+}
+
+async function insertInAnyOrder(
+  context: InsertContext,
+  namespace: Namespace,
+  insert: Insert,
+  writeConcern: WriteConcernSettings,
+): Promise<RawDocument[]> {
   const { taken, refused } = await insertOnce(context, namespace, insert, writeConcern);
   const error = refusalOf(namespace, refused);
   if (error) {
@@ -116,13 +138,12 @@ async function insertAll(
     if (left) throw left;
     taken.push(...again.taken);
   }
-  await repair(context, namespace, insert, writeConcern);
   return taken;
 }
 
-/** The write errors of an insert, and the ids that are there already. */
+/** The write errors of an insert, and the documents whose ids are there already. */
 interface Refused {
-  readonly taken: RawElement[];
+  readonly taken: RawDocument[];
   readonly refused: readonly WriteError[];
 }
 
@@ -139,7 +160,7 @@ async function insertOnce(
   const refused: WriteError[] = [];
   for (const error of answer.writeErrors)
     (isIdTaken(error) || there.has(error.index) ? taken : refused).push(error);
-  return { taken: documentsOf(insert, taken).map(idElement), refused };
+  return { taken: documentsOf(insert, taken), refused };
 }
 
 function refusalOf(namespace: Namespace, [refused]: readonly WriteError[]): Error | undefined {
@@ -162,8 +183,8 @@ async function insertInOrder(
   namespace: Namespace,
   insert: Insert,
   writeConcern: WriteConcernSettings,
-): Promise<RawElement[]> {
-  const taken: RawElement[] = [];
+): Promise<RawDocument[]> {
+  const taken: RawDocument[] = [];
   let hasDroppedIndexes = false;
   let rest = insert;
   for (;;) {
@@ -174,11 +195,11 @@ async function insertInOrder(
     const { index } = refused;
     const there = await findRefused(context, namespace, rest, answer);
     if (isIdTaken(refused) || there.has(index)) {
-      taken.push(...documentsOf(rest, [refused]).map(idElement));
+      taken.push(...documentsOf(rest, [refused]));
       const after = rest.list().slice(index + 1);
       // In a repeated copy, most of them are there: do not try those one by one.
       const missing = await findMissingDocuments(context, namespace, after);
-      taken.push(...after.filter((document) => !missing.has(document)).map(idElement));
+      taken.push(...after.filter((document) => !missing.has(document)));
       if (missing.size === 0) break;
       rest = insertOf([...missing]);
       continue;
@@ -189,7 +210,6 @@ async function insertInOrder(
     hasDroppedIndexes = true;
     rest = insertOf(rest.list().slice(index));
   }
-  await repair(context, namespace, insert, writeConcern);
   return taken;
 }
 
@@ -210,7 +230,7 @@ async function runInsert(
   context: InsertContext,
   { db, coll }: Namespace,
   { documents }: Insert,
-  { writeConcern, isInOrder }: InsertSettings,
+  { writeConcern, isInOrder }: Omit<InsertSettings, 'isTakenSame'>,
 ): Promise<WriteAnswer> {
   const settings = { ordered: isInOrder, bypassDocumentValidation: true };
   return await runDocumentWrite(
@@ -225,7 +245,7 @@ async function runInsert(
 async function repair(
   context: InsertContext,
   { db, coll }: Namespace,
-  { altered }: Insert,
+  altered: readonly RawDocument[],
   writeConcern: WriteConcernSettings,
 ): Promise<void> {
   if (altered.length === 0) return;

@@ -8,6 +8,7 @@ import type { ClusterRole } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
 import { checkFeatureVersion } from '../preflight/check-versions.ts';
+import { followsResharding } from '../ddl/follow-resharding.ts';
 import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
 import type { Source } from '../source/source.ts';
 import type { ClusterPair } from '../store/clusters.ts';
@@ -147,7 +148,7 @@ async function watchRecord(parts: HeartbeatParts): Promise<void> {
 }
 
 async function watchSource(parts: HeartbeatParts): Promise<void> {
-  const { source, live, monitor, signal, logger } = parts;
+  const { source, destination, live, monitor, signal, logger } = parts;
   let { phase } = live.current;
   let telling = new GrowingInterval(performance.now());
   const patience = new Patience();
@@ -160,7 +161,9 @@ async function watchSource(parts: HeartbeatParts): Promise<void> {
       );
       requireOplog(monitor, live);
       if (live.current.phase === 'changes') monitor.sampleCatchUp();
-      if (beats % beatsPerReshardingLook === 0) await source.kind.checkResharding();
+      const looks = beats % beatsPerReshardingLook === 0;
+      if (looks && !(await followsResharding(source, destination)))
+        await source.kind.checkResharding();
     });
     if (live.current.phase !== phase) {
       ({ phase } = live.current);

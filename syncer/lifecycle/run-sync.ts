@@ -243,12 +243,16 @@ export class SyncRun {
 
   /** Prepares the destination for the copy. Returns what to store of that. */
   async #prepare(): Promise<Partial<SyncRecord>> {
-    const { source, destination, monitor } = this.#parts;
+    const { source, destination, monitor, options } = this.#parts;
     monitor.appliedTime = await source.ask('catalog', async () => await source.majorityTime());
     await source.ask('catalog', async () => {
       await source.warnOfQuerySettings();
     });
     await destination.blocking.begin();
+    if (options.detectDuplicateIds)
+      await source.ask('catalog', async () => {
+        await this.#creator.requireNoDuplicateIds();
+      });
     const catalog = await destination.step('catalog', async () => await this.#creator.createAll());
     await this.#copy.plan();
     return catalog;

@@ -22,6 +22,7 @@ describe('parseStartBody', () => {
       buildIndexes: 'beforeDataCopy',
       enableUserWriteBlocking: false,
       reversible: false,
+      detectDuplicateIds: false,
     });
   });
 
@@ -234,7 +235,7 @@ describe('topologyErrors', () => {
     [undefined, 'sharded', 'sharded', 'accepted'],
     // Rule 3.
     [sharding, 'sharded', 'sharded', 'ShardingNotAllowed'],
-    [undefined, 'sharded', 'replicaSet', 'TopologyNotSupported'],
+    [undefined, 'sharded', 'replicaSet', 'accepted'],
     [sharding, 'sharded', 'replicaSet', 'ShardingNotAllowed'],
   ];
   for (const [given, source, destination, expected] of cases) {
@@ -249,7 +250,7 @@ describe('topologyErrors', () => {
     const options = { reversible: true, sharding };
     const errors = topologyErrors(options, of('sharded', 2), of('replicaSet', 1));
     const names = errors.map(({ name }) => name).join();
-    assert.equal(names, 'ShardingNotAllowed,TopologyNotSupported,ReversibleNotSupported');
+    assert.equal(names, 'ShardingNotAllowed,ReversibleNotSupported');
   });
 
   const reversals: [Shape, Shape, string][] = [
@@ -257,6 +258,9 @@ describe('topologyErrors', () => {
     [of('replicaSet', 1), of('sharded', 1), 'ReversibleNotSupported'],
     [of('sharded', 2), of('sharded', 3), 'ReversibleNotSupported'],
     [of('sharded', 2), of('sharded', 1), 'ReversibleNotSupported'],
+    [of('sharded', 2), of('replicaSet', 1), 'ReversibleNotSupported'],
+    // One shard does not make it a replica set.
+    [of('sharded', 1), of('replicaSet', 1), 'ReversibleNotSupported'],
     [of('sharded', 2), of('sharded', 2), 'accepted'],
   ];
   for (const [source, destination, expected] of reversals) {
@@ -266,7 +270,7 @@ describe('topologyErrors', () => {
     it(`${from} to ${to}, reversible: ${expected}`, () => {
       const options = {
         reversible: true,
-        ...(source.kind !== destination.kind && { sharding }),
+        ...(source.kind === 'replicaSet' && destination.kind === 'sharded' && { sharding }),
       };
       const [first] = topologyErrors(options, source, destination);
       assert.equal(first?.name ?? 'accepted', expected);

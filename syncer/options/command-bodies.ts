@@ -88,6 +88,7 @@ export interface StartOptions {
   readonly buildIndexes: BuildIndexes;
   readonly enableUserWriteBlocking: boolean;
   readonly reversible: boolean;
+  readonly detectDuplicateIds: boolean;
   readonly includeNamespaces?: readonly NamespaceFilterEntry[];
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;
@@ -156,8 +157,7 @@ function clusterNameIn(body: BodyBySchema, field: 'source' | 'destination'): Clu
 
 /**
  * Checks `sharding` and `reversible` against the deployments (contract 4.1).
- * @returns each SyncError ShardingRequired, ShardingNotAllowed, TopologyNotSupported and ReversibleNotSupported, the most important
- * first.
+ * @returns each SyncError ShardingRequired, ShardingNotAllowed and ReversibleNotSupported, the most important first.
  */
 export function topologyErrors(
   { sharding, reversible }: Pick<StartOptions, 'sharding' | 'reversible'>,
@@ -180,19 +180,19 @@ export function topologyErrors(
         'sharding applies only to a sync from a replica set to a sharded cluster',
       ),
     );
-  if (source.kind === 'sharded' && destination.kind !== 'sharded')
-    errors.push(
-      new SyncError(
-        'TopologyNotSupported',
-        'the source is a sharded cluster and the destination a replica set',
-      ),
-    );
   const [from, to] = [source.shards.length, destination.shards.length];
   if (reversible && intoSharded)
     errors.push(
       new SyncError(
         'ReversibleNotSupported',
         'a sync from a replica set to a sharded cluster cannot be reversed',
+      ),
+    );
+  else if (reversible && source.kind === 'sharded' && destination.kind === 'replicaSet')
+    errors.push(
+      new SyncError(
+        'ReversibleNotSupported',
+        'a sync from a sharded cluster to a replica set cannot be reversed: the replica set does not have the shard keys that writes to the sharded cluster would need',
       ),
     );
   else if (reversible && from !== to)

@@ -64,6 +64,7 @@ describe('the digest of a start body', () => {
       { enableUserWriteBlocking: true },
       { enableUserWriteBlocking: true, reversible: true },
     ],
+    detectDuplicateIds: [{}, { detectDuplicateIds: true }],
     ...filters('includeNamespaces'),
     ...filters('excludeNamespaces'),
     initialData: [{}, { initialData: 'Present' }],

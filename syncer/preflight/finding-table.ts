@@ -84,6 +84,11 @@ export const findingTable = {
     action:
       'Include the collection that the view is on, or exclude the view: on the destination it would be empty.',
   },
+  DuplicateIdsFound: {
+    ...warning,
+    action:
+      'On the source, delete all but one of the documents of each of these ids, or give them other ids, before the start: the sync would stop with DuplicateIds.',
+  },
   ZoneWithoutShard: {
     ...warning,
     action:
@@ -93,6 +98,21 @@ export const findingTable = {
     ...advice,
     action:
       'Restore it with the options that it has on the source, or let the sync copy it as a whole: what is there is dropped.',
+  },
+  DuplicateIdsPossible: {
+    ...advice,
+    action:
+      'Check again with detectDuplicateIds: true (--detect-duplicate-ids), which searches these collections: documents of one _id on two shards would stop the sync with DuplicateIds.',
+  },
+  ShardKeysLeftOut: {
+    ...advice,
+    action:
+      'Nothing, if that is what you want: on a replica set they are ordinary collections. Their indexes come over, also those of the shard keys.',
+  },
+  ZonesLeftOut: {
+    ...advice,
+    action:
+      'Make sure that nothing depends on where the documents of the zones are: on a replica set every member has all of them.',
   },
   LongTransaction: {
     ...advice,

@@ -22,6 +22,7 @@ import {
 } from './check-servers.ts';
 import { adviseOnSharding } from './check-sharding.ts';
 import type { CheckedSide, CheckSubject } from './check-subject.ts';
+import { adviseOnMerging, checkDuplicateIds } from './check-merging.ts';
 import { checkZones } from './check-zones.ts';
 import { answerOf, note, type Blocker, type Finding } from './finding.ts';
 import { findBlockers } from './preflight.ts';
@@ -46,6 +47,8 @@ const advices: readonly Advice[] = [
   { what: 'the indexes', side: 'source', run: checkIndexes },
   { what: 'the collections to shard', side: 'source', run: adviseOnSharding },
   { what: 'the zones', side: 'source', run: checkZones },
+  { what: 'what a replica set does not have', side: 'source', run: adviseOnMerging },
+  { what: 'the ids on different shards', side: 'source', run: checkDuplicateIds },
   { what: 'the names of databases', side: 'destination', run: checkDatabaseNames },
   { what: 'writes by applyOps', side: 'source', run: checkApplyOps },
   { what: 'data that is not synced', side: 'destination', run: checkOtherData },

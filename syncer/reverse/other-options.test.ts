@@ -21,6 +21,7 @@ const fields: Readonly<Record<string, Partial<StartOptions>>> = {
   excludeNamespaces: { excludeNamespaces: filter },
   reversible: { reversible: false },
   initialData: { initialData: 'Present' },
+  detectDuplicateIds: { detectDuplicateIds: true },
   verification: { verification: { enabled: true } },
   sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
 };

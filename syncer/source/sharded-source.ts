@@ -1,19 +1,20 @@
-import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
+import type { Timestamp, UUID } from 'mongodb';
 import { type CollectionInfo, findCollection } from '../../mongo/catalog.ts';
 import { isAtMost, majorityTime } from '../../mongo/cluster-time.ts';
 import { readConfig, readShardKeys, type ShardKeys } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { ElementPicker } from '../../mongo/element-scan.ts';
-import { anyOf } from '../../mongo/id-groups.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
-import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { hasFeature } from '../../mongo/server-features.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import { SyncError } from '../../service/errors.ts';
+import { backoffMs, sleep } from '../../service/sleep.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { eventNamespace, eventTime } from './change-event.ts';
+import { duplicateIdsError, duplicatesAmong, findDuplicateIds } from './duplicate-ids.ts';
 import {
   type CollectionSize,
   collectionStatsOf,
@@ -27,6 +28,9 @@ import {
 
 /** How many searches for a UUID that cannot be read come before it is examined: with their back-off, half a minute at most. */
 const patientSearches = 8;
+
+/** How often to look for documents that share an `_id` before that counts: over about a second. */
+const looksForDuplicates = 4;
 
 const eventFields = new ElementPicker(['ns', 'clusterTime']);
 
@@ -104,37 +108,40 @@ export class ShardedSourceKind implements SourceKind {
     if (searches >= patientSearches) await this.#requireAgreement(found);
   }
 
-  /** Reads at one time: otherwise a document that is moving to another shard would be seen twice. */
+  /**
+   * Looks several times before it counts: in the order of cluster times, a document may have come to one shard before another
+   * one of its `_id` has left, although its writer has deleted that one first; and a writer may do it the other way round.
+   */
   async checkDuplicateIds(
     collection: Pick<TrackedCollection, 'uuid' | 'namespace' | 'shardKey'>,
     ids: readonly RawElement[],
   ): Promise<void> {
     // Within one shard each `_id` is unique.
     if (ids.length === 0 || collection.shardKey === null) return;
-    const after = latestKnownTime(this.#known);
-    const now = await findCollection(this.#deployment, collection.uuid, this.#signal, after);
-    if (!now) return;
-    await this.prepareReading(now, 0);
-    const { db, coll } = now.namespace;
-    const pipeline = [
-      { $match: anyOf(ids) },
-      { $group: { _id: '$_id', count: { $sum: 1 } } },
-      { $match: { count: { $gt: 1 } } },
-      { $limit: 1 },
-    ];
-    const readConcern = readConcernNow(this.#known, this.readLevelFor(collection.shardKey));
-    const aggregate = { aggregate: coll, pipeline, cursor: {}, readConcern };
-    const options = { signal: this.#signal };
-    await using cursor = await RawCursor.open(this.#deployment.raw, db, aggregate, options);
-    for await (const { documents } of cursor.batches()) {
-      const [found] = documents;
-      if (found === undefined) continue;
-      const { _id } = BSON.deserialize(found, { promoteValues: false });
-      throw new SyncError(
-        'DuplicateIds',
-        `${namespaceText(now.namespace)} has several documents with the _id ${BSON.EJSON.stringify(_id as Document)}, on different shards of the source`,
-      );
+    let found = await this.#duplicatesAmong(collection, ids, null);
+    for (let looks = 1; looks < looksForDuplicates && found; looks++) {
+      await sleep(backoffMs(looks), this.#signal);
+      const time = await majorityTime(this.#deployment, this.#signal);
+      found = await this.#duplicatesAmong(collection, ids, time);
     }
+    if (found) throw duplicateIdsError(found.namespace, found.ids);
+  }
+
+  /** Reads at one time: otherwise a document that is moving to another shard would be seen twice. */
+  async #duplicatesAmong(
+    { uuid, shardKey }: Pick<TrackedCollection, 'uuid' | 'shardKey'>,
+    ids: readonly RawElement[],
+    time: Timestamp | null,
+  ): Promise<{ readonly namespace: Namespace; readonly ids: readonly RawElement[] } | undefined> {
+    const after = latestKnownTime(this.#known, time);
+    const now = await findCollection(this.#deployment, uuid, this.#signal, after);
+    if (!now) return undefined;
+    await this.prepareReading(now, 0);
+    const readConcern = readConcernNow(this.#known, this.readLevelFor(shardKey), time);
+    const { namespace } = now;
+    const signal = this.#signal;
+    const found = await duplicatesAmong(this.#deployment, namespace, ids, readConcern, signal);
+    return found.length > 0 ? { namespace, ids: found } : undefined;
   }
 
   /**
@@ -151,6 +158,22 @@ export class ShardedSourceKind implements SourceKind {
     if (!tracked || tracked.replacedUuid?.toHexString(false) === uuidHex) return;
     if (isAtMost(eventTime(clusterTime), tracked.namedBy)) return;
     throw reshardedError(namespace);
+  }
+
+  async requireNoDuplicateIds(infos: readonly CollectionInfo[]): Promise<void> {
+    const keys = await this.readShardKeys(infos.map(({ uuid }) => uuid));
+    for (const { uuid, namespace, options } of infos) {
+      const shardKey = keys.get(uuid.toHexString(false))?.key ?? null;
+      if (!mayBeOnAnyShard({ shardKey, options })) continue;
+      const found = await findDuplicateIds(this.#deployment, { namespace, options }, this.#signal);
+      if (found.length > 0) throw duplicateIdsError(namespace, found);
+    }
+  }
+
+  async reportsResharding(): Promise<boolean> {
+    const { admin } = this.#deployment;
+    const answer = await runCommand(admin, { buildInfo: 1 }, { signal: this.#signal });
+    return hasFeature(answer.field('version').text(), 'reshardingInChangeStreams');
   }
 
   /**

@@ -22,6 +22,7 @@ import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { eventTime } from './change-event.ts';
+import { duplicateIdsError } from './duplicate-ids.ts';
 import type { SourceCatalog } from './source-catalog.ts';
 import {
   type KnownTimes,
@@ -134,14 +135,20 @@ export class SourceDocuments {
     }
   }
 
-  /** The document of an `_id` as it is on the source now; undefined if it or its collection is gone. */
+  /**
+   * The document of an `_id` as it is on the source now; undefined if it or its collection is gone.
+   * @throws SyncError DuplicateIds if there are several: the `_id` does not tell which one is meant.
+   */
   async readOne(
     collection: UUID,
     id: RawElement,
     after: Timestamp | null = null,
   ): Promise<RawDocument | undefined> {
-    for await (const [document] of this.read(collection, [id], after)) return document;
-    return undefined;
+    const found: RawDocument[] = [];
+    for await (const documents of this.read(collection, [id], after)) found.push(...documents);
+    if (found.length <= 1) return found[0];
+    const name = this.#parts.catalog.collection(collection.toHexString(false))?.namespace;
+    throw duplicateIdsError(name, [id]);
   }
 
   /**

@@ -106,10 +106,17 @@ export interface SourceKind {
     ids: readonly RawElement[],
   ): Promise<void>;
   /**
+   * Searches whole collections for documents that share an `_id`, however long that takes.
+   * @throws SyncError DuplicateIds for the first collection that has some.
+   */
+  requireNoDuplicateIds(infos: readonly CollectionInfo[]): Promise<void>;
+  /**
    * Checks a change of a collection whose UUID, as 32 hexadecimal digits, is unknown.
    * @throws SyncError ChangeNotSupported if it was resharded.
    */
   checkUnknown(uuidHex: string, event: RawDocument): void;
+  /** Whether change events report that a collection was resharded, before any change of the result. */
+  reportsResharding(): Promise<boolean>;
   /** Checks whether a collection was resharded. To be called every few seconds. @throws SyncError ChangeNotSupported. */
   checkResharding(): Promise<void>;
   /** Whether every shard that has a part of a collection reports its rename: all but the first repeat it. */
@@ -152,7 +159,11 @@ export function replicaSetSource(
     checkDuplicateIds: async () => {
       await Promise.resolve();
     },
+    requireNoDuplicateIds: async () => {
+      await Promise.resolve();
+    },
     checkUnknown: () => undefined,
+    reportsResharding: async () => await Promise.resolve(false),
     checkResharding: async () => {
       await Promise.resolve();
     },

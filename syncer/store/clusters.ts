@@ -12,9 +12,12 @@ import { SyncStore } from './store.ts';
 export type Clusters = Readonly<Record<ClusterName, ClusterClient>>;
 export type Topologies = Readonly<Record<ClusterName, Topology>>;
 
+/** How the connections of every instance of a syncer are named, before its id. */
+export const syncerName = 'clustersync syncer ';
+
 /** Which instance asks the servers, and whether it uses files of this machine. */
 export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
-  return { appName: `clustersync syncer ${id}`, refusesFiles: connectionFiles === 'refuse' };
+  return { appName: `${syncerName}${id}`, refusesFiles: connectionFiles === 'refuse' };
 }
 
 /** Creates the clients of both clusters. Nothing connects before the first command. */

@@ -23,6 +23,7 @@ const options = {
   buildIndexes: 'beforeDataCopy',
   enableUserWriteBlocking: false,
   reversible: false,
+  detectDuplicateIds: false,
 } as const;
 const begun = newRecord(options, topologies, 'a');
 const now = new Date('2026-01-01T00:01:00Z');

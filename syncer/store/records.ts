@@ -148,7 +148,10 @@ export interface TrackedCollection {
   readonly namespace: Namespace;
   /** Its UUID on the destination; null while it is being created. */
   readonly destinationUuid: UUID | null;
-  /** The shard key that it has on the destination, or gets when it is created there; null for none. */
+  /**
+   * Its shard key; null for none. That of the source if the source is sharded; otherwise the one that it gets on the
+   * destination. On a replica set it has none ({@link DestinationKind.shardKeyOf}).
+   */
   readonly shardKey: ShardKey | null;
   /** Its options and indexes on the source. */
   readonly options: Document;

@@ -19,6 +19,7 @@ const options: StartOptions = {
   buildIndexes: 'beforeDataCopy',
   enableUserWriteBlocking: true,
   reversible: true,
+  detectDuplicateIds: false,
 };
 
 /** The record of a new reversible sync of two replica sets, from cluster0 to cluster1. */

@@ -61,6 +61,25 @@ describe('BatchMatcher', () => {
     assert.deepEqual(compare(source, destination, old), ['differentDocument {"$numberInt":"2"} v']);
   });
 
+  it('says of a missing document that another one of the source has its _id, of any numeric type', () => {
+    const details = (source: readonly Document[], destination: readonly Document[]): unknown[] => {
+      const matcher = new BatchMatcher(asSent(source));
+      matcher.take(asSent(destination));
+      return matcher.finish().found.map(({ kind, detail }) => [kind, detail]);
+    };
+    const twice = ['missingDocument', 'another document has this _id'];
+    const [a, b] = [
+      { _id: new Int32(1), v: 1 },
+      { _id: new Int32(1), v: 2 },
+    ];
+    const double = { _id: new Double(1), v: 3 };
+    const other = { _id: new Int32(2) };
+    assert.deepEqual(details([a, b, other], [a, other]), [twice]);
+    assert.deepEqual(details([a, b, other], [b, other]), [twice]);
+    assert.deepEqual(details([a, double, other], [a, other]), [twice]);
+    assert.deepEqual(details([a, other], [a]), [['missingDocument', undefined]]);
+  });
+
   it('tells several documents of one _id apart, on either side', () => {
     const [a, b, c] = [
       { _id: 1, v: 1 },

@@ -1,6 +1,6 @@
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { DocumentList } from '../../mongo/document-list.ts';
-import { asBuffer, type RawDocument } from '../../mongo/raw-bson.ts';
+import { asBuffer, idElement, type RawDocument } from '../../mongo/raw-bson.ts';
 import { firstDifference, otherValue, type FieldDifference } from './document-difference.ts';
 import type { Excuse } from './expiry.ts';
 import { idBytes, idElementOfKey, idKey, type IdKey } from './id-key.ts';
@@ -38,6 +38,8 @@ export class BatchMatcher {
   readonly #extra = new Map<IdKey, { readonly isExcused: boolean }>();
   readonly #surplus = new Map<IdKey, Surplus>();
   #byId: ReadonlyMap<IdKey, readonly number[]> | undefined;
+  /** Made when the first missing document is found. */
+  #byCanonical: ReadonlyMap<string, readonly RawDocument[]> | undefined;
   #position = 0;
   #isOverflowing = false;
 
@@ -148,8 +150,17 @@ export class BatchMatcher {
         ...rest,
       });
     } else if (!this.#excuse?.(document)) {
-      this.#add({ kind: 'missingDocument', id });
+      const detail = this.#isShared(document) ? 'another document has this _id' : undefined;
+      this.#add({ kind: 'missingDocument', id, ...(detail !== undefined && { detail }) });
     }
+  }
+
+  /** True if another document of the source has what the server considers the same `_id`, on another shard. */
+  #isShared(document: RawDocument): boolean {
+    this.#byCanonical ??= Map.groupBy(this.#list.documents, (each) =>
+      canonicalKey(idElement(each)),
+    );
+    return (this.#byCanonical.get(canonicalKey(idElement(document)))?.length ?? 0) > 1;
   }
 
   #add(difference: DocumentDifference): void {

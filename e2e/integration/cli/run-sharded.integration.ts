@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { until } from '../../ground/until.ts';
+import { useMergedPair } from '../syncer/merged-pair.ts';
 import { useShardedPair } from '../syncer/sharded-pair.ts';
 
 describe('clustersync run from a sharded cluster', () => {
@@ -47,5 +48,38 @@ describe('clustersync run from a sharded cluster', () => {
     assert.equal((await last.end()).exitCode, 0, await last.errors());
     assert.match(await last.output(), /^Committed\. Nothing was compared\.\n/);
     await pair.assertEqual();
+  });
+});
+
+describe('clustersync run from a sharded cluster to a replica set', () => {
+  const pair = useMergedPair(2);
+
+  it('names what is left out, finds documents of one _id, and moves the rest with an equal verdict', async () => {
+    const files: CliOptions['files'] = {
+      source: pair.source.uri('syncer'),
+      destination: pair.destination.set.uri('syncer'),
+    };
+    const sides = ['--source-file', '{source}', '--destination-file', '{destination}'];
+    const start = async (command: string, ...args: readonly string[]): Promise<CliProcess> =>
+      await CliProcess.start([command, ...sides, ...args], { files });
+    await pair.halves('shop.orders', 100);
+    const orders = pair.source.client.db('shop').collection<{ _id: number; k: number }>('orders');
+    await orders.insertMany(Array.from({ length: 200 }, (_, k) => ({ _id: k, k })));
+    const second = { _id: 7, k: 150 };
+    await orders.insertOne(second);
+    {
+      await using checked = await start('check', '--detect-duplicate-ids');
+      assert.equal((await checked.end()).exitCode, 0, await checked.errors());
+      const text = (await checked.output()).replaceAll(/\s+/g, ' ');
+      assert.match(text, /these are not sharded: shop\.orders/);
+      assert.match(text, /shop\.orders has several documents with the _id 7, on different shards/);
+    }
+    await orders.deleteOne(second);
+    await using run = await start('run', '--detect-duplicate-ids', '--commit-when-caught-up');
+    assert.equal((await run.end()).exitCode, 0, await run.errors());
+    assert.match(await run.output(), /equal/i);
+    await pair.assertEqual();
+    const copies = pair.destination.client.db('shop').collection('orders');
+    assert.equal(await copies.countDocuments(), 200);
   });
 });

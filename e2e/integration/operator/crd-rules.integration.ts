@@ -16,6 +16,7 @@ describe('the rules of the custom resources, on a real API server', () => {
         buildIndexes: 'beforeDataCopy',
         enableUserWriteBlocking: false,
         reversible: false,
+        detectDuplicateIds: false,
         state: 'Running',
         direction: 'Forward',
         commit: {
@@ -37,6 +38,7 @@ describe('the rules of the custom resources, on a real API server', () => {
         buildIndexes: 'afterDataCopy',
         enableUserWriteBlocking: true,
         reversible: true,
+        detectDuplicateIds: true,
         includeNamespaces: [
           { database: 'shop', collections: ['orders', 'items'] },
           { databaseRegex: { pattern: '^log' }, collectionsRegex: { pattern: 'x', options: 'i' } },
@@ -234,6 +236,12 @@ describe('the rules of the custom resources, on a real API server', () => {
         { enableUserWriteBlocking: true },
         { reversible: true },
         /reversible cannot be changed/,
+      ],
+      [
+        'detectDuplicateIds',
+        {},
+        { detectDuplicateIds: true },
+        /detectDuplicateIds cannot be changed/,
       ],
       [
         'includeNamespaces, where there were none',

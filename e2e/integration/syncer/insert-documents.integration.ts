@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
 import { deploymentOf } from '../../../mongo/deployment.ts';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
+import { idElement } from '../../../mongo/raw-bson.ts';
 import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
@@ -51,7 +52,7 @@ describe('documents that are copied again', () => {
       const taken = await insertDocuments(context, { db: 'shop', coll: 'items' }, documents, {
         isInOrder: true,
       });
-      return taken.map(decodeElement).map(Number);
+      return taken.map((document) => Number(decodeElement(idElement(document))));
     };
     assert.deepEqual(await insert(2), []);
     assert.deepEqual(await insert(10), [0, 1, 2]);

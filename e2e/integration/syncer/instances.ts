@@ -5,7 +5,7 @@ import type {
 } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
-import type { ShardedPair } from './sharded-pair.ts';
+import type { PairToSync } from './sharded-pair.ts';
 
 /** Several instances of the syncer that work on one sync. */
 export interface Instances extends AsyncDisposable {
@@ -27,7 +27,7 @@ export interface Instances extends AsyncDisposable {
 
 /** Starts an instance for each shard of the source of a pair. */
 export async function startInstances(
-  pair: ShardedPair,
+  pair: PairToSync,
   { options, ...more }: Partial<SyncerProcessOptions> = {},
 ): Promise<Instances> {
   const shards = pair.source.ground?.cluster.shards ?? [];

@@ -3,7 +3,7 @@ import type { MongoClient } from 'mongodb';
 import { messageOf } from '../../../service/errors.ts';
 import { longOperations } from '../../ground/sharded/long-operations.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
-import type { ShardedPair } from './sharded-pair.ts';
+import type { PairToSync } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
 
 /** The index that the server creates for `{_id: 'hashed'}`. */
@@ -27,7 +27,7 @@ export interface ShardedSeeds {
  * All seeds of a file share a pair of clusters: to start one takes 5 s of CPU time, of the 20 that a seed takes.
  */
 export function testRandomShardedWorkloads(
-  pair: ShardedPair,
+  pair: PairToSync,
   byDefault: ShardedSeeds,
   { isRepaired = false }: { readonly isRepaired?: boolean } = {},
 ): void {

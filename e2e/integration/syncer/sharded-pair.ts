@@ -37,6 +37,12 @@ export interface ShardedPair {
   shardKey(ns: string): Promise<Document | undefined>;
 }
 
+/** What most tests need of a pair, whatever its destination is. */
+export type PairToSync = Pick<
+  ShardedPair,
+  'source' | 'reset' | 'syncer' | 'syncing' | 'assertEqual'
+>;
+
 /** An entry of `sharding` in a start body. */
 export function shardingEntry(ns: string, ...key: readonly object[]): object {
   const dot = ns.indexOf('.');
@@ -108,7 +114,8 @@ function useReplicaSet(): () => ShardedPair['source'] {
   };
 }
 
-function useShards(
+/** A sharded source, whose chunks leave orphans behind when they move if asked for. */
+export function useShards(
   shards: ShardedClusterOptions['shards'],
   keepsOrphans: boolean,
 ): () => ShardedPair['source'] {

@@ -62,8 +62,9 @@ describe('sharded clusters on either side', () => {
         cluster1: destination,
       });
       await refuses(syncer, { sharding }, 'ShardingNotAllowed');
-      // Two connection strings to one cluster are found out later.
-      if (destination === set.uri('syncer')) await refuses(syncer, {}, 'TopologyNotSupported');
+      const reversible = { reversible: true, enableUserWriteBlocking: true };
+      if (destination === set.uri('syncer'))
+        await refuses(syncer, reversible, 'ReversibleNotSupported');
     }
   });
 

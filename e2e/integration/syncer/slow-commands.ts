@@ -42,8 +42,10 @@ export async function delayNext(
   { client }: Pick<Side, 'client'>,
   command: string,
   blockTimeMS: number,
+  id = 'syncer',
 ): Promise<() => Promise<void>> {
-  const data = { failCommands: [command], blockConnection: true, blockTimeMS, appName };
+  const sender = { appName: `clustersync syncer ${id}` };
+  const data = { failCommands: [command], blockConnection: true, blockTimeMS, ...sender };
   const next = await setFailPoint({ client }, 'failCommand', data, { times: 1 });
   return async () => {
     await next.reached(1);

@@ -2,7 +2,7 @@ import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { until } from '../../ground/until.ts';
 import { instancesOf, startInstances } from './instances.ts';
-import type { ShardedPair } from './sharded-pair.ts';
+import type { PairToSync } from './sharded-pair.ts';
 
 /** How long writers continue while change events are applied. */
 const workloadMs = 1_500;
@@ -20,7 +20,7 @@ const never = new AbortController().signal;
  * copy, the changes and the commit; every third seed has its indexes built after the copy.
  */
 export async function syncThroughKills(
-  pair: ShardedPair,
+  pair: PairToSync,
   seed: number,
   {
     write,

@@ -39,6 +39,10 @@ export interface ClusterSyncSpec {
    */
   initialData?: 'Absent' | 'Present';
   /**
+   * From a sharded cluster to a replica set: searches the collections whose shard key is not _id for documents that have the same _id on different shards, before anything is copied. Without it, they stop the sync when it finds them. No effect on other syncs.
+   */
+  detectDuplicateIds: boolean;
+  /**
    * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
   sharding?: {

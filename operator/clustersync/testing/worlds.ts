@@ -36,6 +36,7 @@ export function clusterSync(
       buildIndexes: 'beforeDataCopy',
       enableUserWriteBlocking: false,
       reversible: false,
+      detectDuplicateIds: false,
       state: 'Running',
       direction: 'Forward',
       commit: manual,
