@@ -11,7 +11,11 @@ import {
   ScriptTarget,
 } from 'typescript';
 import { SyncError } from '../../service/errors.ts';
-import { parseResetBody, parseStartBody } from '../../syncer/options/command-bodies.ts';
+import {
+  parseRepairBody,
+  parseResetBody,
+  parseStartBody,
+} from '../../syncer/options/command-bodies.ts';
 import { filterOf } from '../../verifier/passes/scope.ts';
 import { meetingText, notMeetingText, writingText } from './outside-text.ts';
 
@@ -189,6 +193,7 @@ const lists: Readonly<Record<string, (list: readonly unknown[]) => unknown>> = {
     const entry = { database: 'a', collection: 'b', shardCollection: { key: list } };
     return parseStartBody({ sharding: { shardingEntries: [entry] } });
   },
+  'the body of a repair': (list) => parseRepairBody({ comparison: list }),
   'the body of a reset': (list) => parseResetBody({ destination: list }),
   'includeNamespaces of a verifier': (list) => filterOf(scope(list)),
   'collections of a verifier': (list) => {

@@ -47,7 +47,11 @@ import {
   readTopology,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
-import { parseResetBody, parseStartBody } from '../../syncer/options/command-bodies.ts';
+import {
+  parseRepairBody,
+  parseResetBody,
+  parseStartBody,
+} from '../../syncer/options/command-bodies.ts';
 import { formatReport, reportFormats, type Report } from '../../verifier/report/report.ts';
 
 const plain = { hasColours: false, hasBlocks: false };
@@ -196,6 +200,10 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const sharding = { createSupportingIndexes: true, shardingEntries: [entry, entry] };
     const body = { source: 'cluster0', destination: 'cluster1', sharding };
     return saidBy(() => parseStartBody(body));
+  },
+  parseRepairBody: (text) => {
+    for (const body of [text, [text], { comparison: text }, { [text]: 1 }])
+      assert.throws(() => parseRepairBody(body), SyncError);
   },
   parseResetBody: (text) => {
     for (const body of [{ destination: text }, { [text]: text }])

@@ -316,11 +316,8 @@ describe('a sharded cluster synced into one with another number of shards', () =
       await source().insertMany(items(100));
       await using syncer = await pair.syncing({});
       await admin(reshard);
-      // Refused if the sync has stopped by then: since 6.0.14, resharding has an event.
-      if (isCommitted) {
-        const { status, body } = await syncer.post('commit', {});
-        assert.ok(status === 200 || body['error'] === 'ChangeNotSupported', JSON.stringify(body));
-      }
+      const answer = isCommitted ? await syncer.post('commit', {}) : { body: 'success' };
+      assert.match(JSON.stringify(answer.body), /"success|ChangeNotSupported/);
       assert.match(await failureOf(syncer), wasResharded);
     });
   }
