@@ -125,6 +125,13 @@ export function useShards(
   return () => ({ ground, client: ground.client, uri: (user) => ground.cluster.uri(user) });
 }
 
+/** Commits a sync that may have stopped by now, as a change of its source is not supported. */
+export async function commitUnlessStopped(syncer: SyncerProcess): Promise<void> {
+  const { status, body } = await syncer.post('commit', {});
+  if (status !== 200 && body['error'] !== 'ChangeNotSupported')
+    throw new Error(`commit: ${JSON.stringify(body)}`);
+}
+
 /** What progress says of a sync that has stopped for good. */
 export async function failureOf(syncer: SyncerProcess): Promise<string> {
   let failure: unknown;
