@@ -113,6 +113,15 @@ const clustersync = withWriters(new Command('clustersync'))
   )
   .addCommand(
     personalCommand({
+      name: 'repair',
+      description: 'begins a sync again, even a stopped one: brings only what differs',
+      options: commandOptionTable,
+      help: commandHelp.repair,
+      load: async () => (await import('../cli/tool/main.ts')).repairSync,
+    }),
+  )
+  .addCommand(
+    personalCommand({
       name: 'reset',
       description: 'ends a sync for good and removes its state; cannot be undone',
       options: resetOptionTable,

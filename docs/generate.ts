@@ -59,7 +59,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
   run: runOptionTable,
   check: checkOptionTable,
   'status, pause, resume': statusOptionTable,
-  'commit, reverse': commandOptionTable,
+  'commit, reverse, repair': commandOptionTable,
   reset: resetOptionTable,
   progress: progressOptionTable,
   report: toolReportOptionTable,

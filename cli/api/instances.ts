@@ -95,6 +95,22 @@ export class Instances {
     }, signal);
   }
 
+  /** Sends the repair to all instances, whatever they report. Rejects if one refuses it. */
+  async repair(signal: AbortSignal): Promise<void> {
+    await this.#all(async (api) => {
+      await api.repair(signal);
+    }, signal);
+  }
+
+  /** How many times the sync was repaired, by the instances that report it: a sync that has stopped reports nothing. */
+  async repairs(signal: AbortSignal): Promise<number> {
+    const results = await Promise.allSettled(
+      this.#apis.map(async (api) => (await api.progress(signal)).repairs ?? 0),
+    );
+    signal.throwIfAborted();
+    return Math.max(0, ...results.map((one) => (one.status === 'fulfilled' ? one.value : 0)));
+  }
+
   /** Sends the reset to all instances, whatever they report. Rejects if one refuses it. */
   async reset(body: ResetBody, signal: AbortSignal): Promise<void> {
     await this.#all(async (api) => {

@@ -59,6 +59,11 @@ export class SyncerApi {
     await this.#give(command, {}, signal);
   }
 
+  /** Begins a sync again, also one that has stopped, with the documents that the destination has. */
+  async repair(signal: AbortSignal): Promise<void> {
+    await this.#give('repair', {}, signal);
+  }
+
   /** Ends the sync for good. */
   async reset(body: ResetBody, signal: AbortSignal): Promise<void> {
     await this.#client.command({ name: 'reset', body, read: readSyncerCommand }, signal);

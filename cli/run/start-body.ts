@@ -15,6 +15,8 @@ export function startBodyOf(options: Omit<RunOptions, 'output'>): StartBody {
     buildIndexes: options.buildIndexes,
     enableUserWriteBlocking: options.enableUserWriteBlocking,
     reversible: options.reversible,
+    // Left out if absent, so that it is the same sync as one that was started without it.
+    ...(options.initialData === 'Present' ? { initialData: 'Present' } : {}),
     ...(includeNamespaces === undefined
       ? {}
       : { includeNamespaces: parseNamespaces('include-namespaces', includeNamespaces) }),

@@ -40,7 +40,7 @@ const api = {
 /** The options of `clustersync status`, `pause` and `resume`. */
 export const statusOptionTable = api;
 
-/** The options of `clustersync commit` and `reverse`. */
+/** The options of `clustersync commit`, `reverse` and `repair`. */
 export const commandOptionTable = {
   ...api,
   wait: {

@@ -11,7 +11,14 @@ import { rowOf } from '../view/testing/rows.ts';
 import { startDashboard, type DashboardServer } from './dashboard-server.ts';
 
 const detail: SyncDetail = {
-  ...{ instances: [], collections: null, indexes: null, verifications: [], conditions: [] },
+  ...{
+    instances: [],
+    collections: null,
+    indexes: null,
+    reconciliation: null,
+    verifications: [],
+    conditions: [],
+  },
   ...{ warnings: [], events: null, oplogSeconds: null, catchUpSeconds: null },
 };
 

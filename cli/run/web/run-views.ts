@@ -77,7 +77,8 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const { catchUpSeconds, oplogSeconds, indexes, warnings } = sync ?? detailFigures([]);
+  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings } =
+    sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
@@ -87,7 +88,7 @@ export function runDetail(
     verifications: view?.verification ? [verificationView(view.verification)] : [],
     conditions: [],
     events: null,
-    ...{ catchUpSeconds, oplogSeconds, indexes, warnings },
+    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings },
   };
 }
 
