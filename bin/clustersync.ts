@@ -19,6 +19,7 @@ import {
 import {
   commandOptionTable,
   progressOptionTable,
+  repairOptionTable,
   resetOptionTable,
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
@@ -109,6 +110,15 @@ const clustersync = withWriters(new Command('clustersync'))
       options: commandOptionTable,
       help: commandHelp.reverse,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'repair',
+      description: 'begins a sync again, even a stopped one: brings only what differs',
+      options: repairOptionTable,
+      help: commandHelp.repair,
+      load: async () => (await import('../cli/tool/main.ts')).repairSync,
     }),
   )
   .addCommand(

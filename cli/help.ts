@@ -96,6 +96,10 @@ export const commandHelp = {
     'reverse --wait',
     'Only for a sync that was started with reversible. Nothing is copied again; end the reversal with commit.',
   ),
+  repair: helpOf(
+    'repair --wait',
+    'For a sync that has stopped because the oplog no longer holds its position, or whose destination was changed by others. It takes a new start time, compares all documents by hashes made by the servers, brings those that differ, and applies changes again. Documents that the source does not have are deleted from the destination.',
+  ),
   reset: helpOf(
     'reset --destination Clean --wait',
     'A reset cannot be undone: the next start begins from scratch. Clean drops the collections and views that the sync has created, and no others; it is refused once a commit has let users write to the destination.',

@@ -8,6 +8,7 @@ import { runOptionTable } from '../cli/run/options.ts';
 import {
   commandOptionTable,
   progressOptionTable,
+  repairOptionTable,
   resetOptionTable,
   reportOptionTable as toolReportOptionTable,
   statusOptionTable,
@@ -60,6 +61,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
   check: checkOptionTable,
   'status, pause, resume': statusOptionTable,
   'commit, reverse': commandOptionTable,
+  repair: repairOptionTable,
   reset: resetOptionTable,
   progress: progressOptionTable,
   report: toolReportOptionTable,

@@ -149,7 +149,8 @@ export const errorTable = {
   },
   DestinationNotEmpty: {
     ...precondition,
-    action: 'Drop from the destination the namespaces that the description names, or exclude them.',
+    action:
+      'Drop from the destination the namespaces that the description names, or exclude them. If they are a copy of the source, such as a restored backup, start with initialData: Present.',
   },
   OtherSyncUnfinished: {
     ...precondition,
@@ -316,7 +317,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      "The source's oplog no longer holds changes that were not read yet. Start over with a larger oplog on the source: `spec.startOver`, or `clustersync reset --destination Clean` and another start.",
+      "The source's oplog no longer holds changes that were not read yet. Enlarge the oplog of the source, then repair the sync, which keeps the copy and brings only what differs: `spec.initialData: Present` with a new `spec.startOver.token`, or `clustersync repair`.",
   },
   UniqueIndexViolation: {
     ...fatal,

@@ -13,6 +13,7 @@ type Immutable<T> = T extends object ? { readonly [Field in keyof T]: Immutable<
 export type StartBody = Immutable<syncer.StartBody>;
 
 /** Body of POST /reset of a syncer. */
+export type RepairBody = Immutable<syncer.RepairBody>;
 export type ResetBody = Immutable<syncer.ResetBody>;
 
 /** Answer to an accepted command, of both programs. */

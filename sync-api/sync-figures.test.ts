@@ -15,7 +15,10 @@ describe('the figures of a sync', () => {
     const unknown = { totalBytes: null, copiedBytes: null, lagSeconds: null, eventsApplied: null };
     assert.deepEqual(summaryFigures([]), unknown);
     assert.deepEqual(summaryFigures(instances(undefined, {})), unknown);
-    const nothing = { catchUpSeconds: null, oplogSeconds: null, indexes: null, warnings: [] };
+    const nothing = {
+      ...{ catchUpSeconds: null, oplogSeconds: null, indexes: null },
+      ...{ reconciliation: null, warnings: [] },
+    };
     assert.deepEqual(detailFigures([]), nothing);
     assert.deepEqual(detailFigures(instances({}, undefined)), nothing);
   });
@@ -51,6 +54,15 @@ describe('the figures of a sync', () => {
     assert.equal(oplogSeconds, 60);
     assert.deepEqual(indexes, { built: 4, total: 10 });
     assert.deepEqual(warnings, ['one', 'two']);
+  });
+
+  it('have what all instances have compared, and how much of it they have changed', () => {
+    const compared = (comparedDocuments: number, changedDocuments: number) => ({
+      reconciliation: { comparedDocuments, changedDocuments },
+    });
+    const told = instances(compared(100, 3), undefined, compared(20, 1), { reconciliation: null });
+    const { reconciliation } = detailFigures(told);
+    assert.deepEqual(reconciliation, { comparedDocuments: 120, changedDocuments: 4 });
   });
 
   it('have 100 % only at the end of the copy', () => {

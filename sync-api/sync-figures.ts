@@ -1,4 +1,4 @@
-import type { IndexBuilding, ReportedProgress } from './syncer-answers.ts';
+import type { IndexBuilding, Reconciliation, ReportedProgress } from './syncer-answers.ts';
 
 /* The progress of a sync, combined from the reports of its instances. Undefined: an instance has not reported; null: the figure is unknown. */
 type Instances = readonly (ReportedProgress | undefined)[];
@@ -23,6 +23,8 @@ export interface DetailFigures {
   readonly oplogSeconds: number | null;
   /** Indexes that are being built after the copy. */
   readonly indexes: IndexBuilding | null;
+  /** What was compared with the documents that the destination had already: all instances together. */
+  readonly reconciliation: Reconciliation | null;
   /** The warnings of the instances, each once. */
   readonly warnings: readonly string[];
 }
@@ -40,6 +42,11 @@ export function summaryFigures(instances: Instances): SummaryFigures {
 /** The other figures of a sync, from the reports of its instances. */
 export function detailFigures(instances: Instances): DetailFigures {
   const indexes = instances.flatMap((one) => one?.indexBuilding ?? []);
+  const reconciled = instances.flatMap((one) => one?.reconciliation ?? []);
+  const [compared, changed] = [
+    sumOf(reconciled.map((one) => one.comparedDocuments)),
+    sumOf(reconciled.map((one) => one.changedDocuments)),
+  ];
   const [built, total] = [
     sumOf(indexes.map((one) => one.built)),
     sumOf(indexes.map((one) => one.total)),
@@ -48,6 +55,10 @@ export function detailFigures(instances: Instances): DetailFigures {
     catchUpSeconds: largest(knownToAll(instances, 'estimatedSecondsToCatchUp')),
     oplogSeconds: smallest(known(instances, 'estimatedOplogTimeRemainingSeconds')),
     indexes: built === null || total === null ? null : { built, total },
+    reconciliation:
+      compared === null || changed === null
+        ? null
+        : { comparedDocuments: compared, changedDocuments: changed },
     warnings: [...new Set(instances.flatMap((one) => one?.warnings ?? []))],
   };
 }

@@ -50,19 +50,23 @@ describe('readProgress', () => {
     const odd = read({
       startedAt: 1,
       reversals: -1,
+      repairs: '1',
       canCommit: 'true',
       canWrite: 1,
       lagTimeSeconds: -3,
       collectionCopy: { estimatedTotalBytes: '1', estimatedCopiedBytes: NaN },
       directionMapping: 'cluster0',
       indexBuilding: { indexesBuilt: 1 },
+      reconciliation: { comparedDocuments: 1 },
       warnings: 'none',
     });
     assert.equal(odd.canCommit, false);
     assert.deepEqual(odd.warnings, []);
     const { startedAt, reversals, canWrite, lagTimeSeconds, direction, indexBuilding } = odd;
-    const numbers = [odd.estimatedTotalBytes, odd.estimatedCopiedBytes];
-    const all = [startedAt, reversals, canWrite, lagTimeSeconds, direction, indexBuilding];
+    const numbers = [odd.estimatedTotalBytes, odd.estimatedCopiedBytes, odd.repairs];
+    const { reconciliation } = odd;
+    const texts = [startedAt, reversals, canWrite, lagTimeSeconds, direction];
+    const all = [...texts, indexBuilding, reconciliation];
     assert.ok([...all, ...numbers].every((value) => value === undefined));
   });
 

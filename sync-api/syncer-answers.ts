@@ -18,6 +18,8 @@ export interface ReportedProgress {
   readonly optionsDigest: string | undefined;
   /** How many times the sync was reversed. */
   readonly reversals: number | undefined;
+  /** How many times the sync was repaired. */
+  readonly repairs: number | undefined;
   readonly canCommit: boolean;
   /**
    * True until a commit is refused or completed; false if it is proven that none is under way; null if the tool knows neither.
@@ -41,6 +43,8 @@ export interface ReportedProgress {
   readonly estimatedOplogTimeRemainingSeconds: number | undefined;
   /** Of the indexes that are built after the copy. */
   readonly indexBuilding: IndexBuilding | undefined;
+  /** Of a sync that was repaired, or whose destination had a copy at the start. */
+  readonly reconciliation: Reconciliation | undefined;
   readonly warnings: readonly string[];
   /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: Readonly<Record<string, unknown>>;
@@ -50,6 +54,13 @@ export interface ReportedProgress {
 export interface IndexBuilding {
   readonly built: number;
   readonly total: number;
+}
+
+/** What was compared with the documents that the destination had already. */
+export interface Reconciliation {
+  readonly comparedDocuments: number;
+  /** Those that differed: replaced, inserted or deleted. */
+  readonly changedDocuments: number;
 }
 
 /** The `info` while documents are copied. */
@@ -75,6 +86,7 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
     startedAt: textOf(raw['startedAt']),
     optionsDigest: textOf(raw['optionsDigest']),
     reversals: countOf(raw['reversals']),
+    repairs: countOf(raw['repairs']),
     canCommit: raw['canCommit'] === true,
     commitUnderWay: commitUnderWay === null ? null : booleanOf(commitUnderWay),
     commitObstacle: obstacleIn(warnings),
@@ -93,6 +105,7 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
     estimatedSecondsToCatchUp: countOf(raw['estimatedSecondsToCatchUp']),
     estimatedOplogTimeRemainingSeconds: countOf(raw['estimatedOplogTimeRemainingSeconds']),
     indexBuilding: indexBuildingIn(raw['indexBuilding']),
+    reconciliation: reconciliationIn(raw['reconciliation']),
     warnings,
     raw,
   };
@@ -196,6 +209,13 @@ function indexBuildingIn(value: unknown): IndexBuilding | undefined {
   const { indexesBuilt, totalIndexesToBuild } = objectOf(value);
   const [built, total] = [countOf(indexesBuilt), countOf(totalIndexesToBuild)];
   return built === undefined || total === undefined ? undefined : { built, total };
+}
+
+function reconciliationIn(value: unknown): Reconciliation | undefined {
+  const { comparedDocuments, changedDocuments } = objectOf(value);
+  const [compared, changed] = [countOf(comparedDocuments), countOf(changedDocuments)];
+  if (compared === undefined || changed === undefined) return undefined;
+  return { comparedDocuments: compared, changedDocuments: changed };
 }
 
 function booleanOf(value: unknown): boolean | undefined {

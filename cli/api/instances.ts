@@ -5,7 +5,7 @@ import type { ApiAddress } from './api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { ReportedCheck } from '../../sync-api/check-answer.ts';
-import type { ResetBody, StartBody } from '../../sync-api/json.ts';
+import type { RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   combineCollections,
   type ReportedCollections,
@@ -93,6 +93,22 @@ export class Instances {
     await this.#all(async (api, index) => {
       if (instances[index]?.state === from) await api.command(command, signal);
     }, signal);
+  }
+
+  /** Sends the repair to all instances, whatever they report. Rejects if one refuses it. */
+  async repair(body: RepairBody, signal: AbortSignal): Promise<void> {
+    await this.#all(async (api) => {
+      await api.repair(body, signal);
+    }, signal);
+  }
+
+  /** How many times the sync was repaired, by the instances that report it: a sync that has stopped reports nothing. */
+  async repairs(signal: AbortSignal): Promise<number> {
+    const results = await Promise.allSettled(
+      this.#apis.map(async (api) => (await api.progress(signal)).repairs ?? 0),
+    );
+    signal.throwIfAborted();
+    return Math.max(0, ...results.map((one) => (one.status === 'fulfilled' ? one.value : 0)));
   }
 
   /** Sends the reset to all instances, whatever they report. Rejects if one refuses it. */

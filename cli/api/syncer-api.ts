@@ -3,7 +3,7 @@ import { isNotServed } from '../../sync-api/answer-error.ts';
 import { readCheck, type ReportedCheck } from '../../sync-api/check-answer.ts';
 import { readSyncerCommand } from '../../sync-api/command-answer.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
-import type { ResetBody, StartBody } from '../../sync-api/json.ts';
+import type { RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   readCollections,
   readProgress,
@@ -57,6 +57,11 @@ export class SyncerApi {
 
   async command(command: SyncerCommand, signal: AbortSignal): Promise<void> {
     await this.#give(command, {}, signal);
+  }
+
+  /** Begins a sync again, also one that has stopped, with the documents that the destination has. */
+  async repair(body: RepairBody, signal: AbortSignal): Promise<void> {
+    await this.#give('repair', body, signal);
   }
 
   /** Ends the sync for good. */

@@ -101,6 +101,15 @@ describe('the picture of a sync', () => {
     );
   });
 
+  it('shows what was compared with the documents that the destination had', () => {
+    const reconciliation = { comparedDocuments: 12_000, changedDocuments: 7 };
+    const compared = 'compared 12,000 documents, 7 changed';
+    const during = { ...nothingMore, sync: { ...copying, reconciliation } };
+    assert.equal(plainLine(during, style), `copy: 25 %  250 MB of 1.0 GB  ${compared}`);
+    const after = { ...nothingMore, sync: { ...following, reconciliation } };
+    assert.equal(drawn(after, 80, 1)[0], `copy       done: 1.0 GB  ${compared}`);
+  });
+
   it('is one line without a terminal', () => {
     assert.equal(
       plainLine(view, style),

@@ -1,6 +1,7 @@
 import type { SyncProgress } from '../api/combine.ts';
 import {
   copyInfo,
+  type Reconciliation,
   type ReportedCollection,
   type ReportedCollections,
 } from '../../sync-api/syncer-answers.ts';
@@ -113,7 +114,9 @@ export function copyText(view: View, room: Room, style: Style): string {
   const { sync, copyBytesPerSecond } = view;
   const { copiedBytes, totalBytes } = sync;
   if (copiedBytes === null || totalBytes === null) return 'has not begun';
-  if (!isCopying(sync)) return `done: ${bytesText(copiedBytes)}`;
+  const { reconciliation } = sync;
+  const compared = reconciliation ? [`compared ${reconciliationText(reconciliation)}`] : [];
+  if (!isCopying(sync)) return [`done: ${bytesText(copiedBytes)}`, ...compared].join('  ');
   if (totalBytes === 0) return 'reading the catalog';
   const fraction = Math.min(shareOf(copiedBytes, totalBytes), 0.999);
   const cells = barCells(room);
@@ -123,7 +126,16 @@ export function copyText(view: View, room: Room, style: Style): string {
     `${bytesText(copiedBytes)} of ${bytesText(totalBytes)}`,
     ...(copyBytesPerSecond === null ? [] : [`${bytesText(copyBytesPerSecond)}/s`]),
     ...leftText(totalBytes - copiedBytes, copyBytesPerSecond),
+    ...compared,
   ].join('  ');
+}
+
+/** What was compared with the documents that the destination had already. */
+export function reconciliationText({
+  comparedDocuments,
+  changedDocuments,
+}: Reconciliation): string {
+  return `${countOf(comparedDocuments, 'document')}, ${countText(changedDocuments)} changed`;
 }
 
 function leftText(bytes: number, perSecond: number | null): string[] {

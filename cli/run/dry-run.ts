@@ -69,6 +69,10 @@ function textOf(run: DryRun): string {
       source,
       destination,
       moves: `${countOf(collections.length, 'collection')} and ${countOf(views.length, 'view')}: ${bytesText(bytes)}, ${countOf(documents, 'document')}, ${countOf(indexes, 'index', 'indexes')}`,
+      onto:
+        body.initialData === 'Present'
+          ? 'a copy: replaces what differs, and deletes what the source does not have'
+          : undefined,
       syncers: String(syncers),
       indexes: `built: ${body.buildIndexes}`,
       blocking,

@@ -16,7 +16,8 @@ export const runOptionTable = {
     required: true,
     secret: true,
     valueName: 'uri',
-    description: 'connection string of the empty deployment to move it to',
+    description:
+      'connection string of the deployment to move it to: empty, unless --initial-data is Present',
   },
   dryRun: {
     type: 'boolean',
@@ -55,6 +56,14 @@ export const runOptionTable = {
     valueName: 'file',
     description:
       'JSON or YAML file with `sharding` as in the HTTP API; required from a replica set to a sharded cluster',
+  },
+  initialData: {
+    type: 'string',
+    default: 'Absent',
+    valueName: 'what',
+    choices: ['Absent', 'Present'],
+    description:
+      'whether the destination already has a copy of the data, such as a restored backup. Present: what differs is replaced there, and what the source does not have is deleted',
   },
   buildIndexes: {
     type: 'string',

@@ -37,6 +37,7 @@ const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?:
   includeNamespaces: [{ refusedFor: 'includeNamespaces' }, { includeNamespaces: 'shop' }],
   excludeNamespaces: [{ refusedFor: 'excludeNamespaces' }, { excludeNamespaces: 'shop.items' }],
   shardingFile: [{ refusedFor: 'sharding' }, { shardingFile: '{folder}/sharding.yaml' }],
+  initialData: [{ refusedFor: 'initialData' }, { initialData: 'Present' }],
   buildIndexes: [{ refusedFor: 'buildIndexes' }, { buildIndexes: 'never' }],
   enableUserWriteBlocking: [
     { refusedFor: 'enableUserWriteBlocking' },
@@ -96,7 +97,7 @@ describe('clustersync run, repeated with another', () => {
       [{ includeNamespaces: 'shop' }, { includeNamespaces: '[{"database": "shop"}]' }],
       [{ includeNamespaces: 'shop' }, { config: '{folder}/filter.yaml' }],
       [{ shardingFile: '{folder}/sharding.yaml' }, { shardingFile: '{folder}/other.json' }],
-      [{}, { buildIndexes: 'beforeDataCopy', reversible: false }],
+      [{}, { buildIndexes: 'beforeDataCopy', reversible: false, initialData: 'Absent' }],
     ];
     for (const [one, other] of same)
       assert.equal(optionsDigest(bodyOf(one)), optionsDigest(bodyOf(other)));

@@ -16,6 +16,8 @@ export function startBodyOf(options: Omit<RunOptions, 'output'>): StartBody {
     enableUserWriteBlocking: options.enableUserWriteBlocking,
     reversible: options.reversible,
     detectDuplicateIds: options.detectDuplicateIds,
+    // Left out if absent, so that it is the same sync as one that was started without it.
+    ...(options.initialData === 'Present' ? { initialData: 'Present' } : {}),
     ...(includeNamespaces === undefined
       ? {}
       : { includeNamespaces: parseNamespaces('include-namespaces', includeNamespaces) }),

@@ -21,6 +21,7 @@ import {
   type ApiOptions,
   type CommandOptions,
   type ProgressOptions,
+  type RepairOptions,
   type ReportOptions,
   type ResetOptions,
   type StatusOptions,
@@ -108,6 +109,31 @@ export async function resetSync(
       signal,
     );
   const sync = await readSync(instances, signal);
+  await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
+  return 0;
+}
+
+/** Repairs a sync, even one that has stopped: its instances need not report their state before. */
+export async function repairSync(
+  options: RepairOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const instances = instancesOf(options);
+  const before = await instances.repairs(signal);
+  await instances.repair({ comparison: options.comparison }, signal);
+  // A tool that does not count them has said that it has begun.
+  const hasBegun = ({ instances: all }: SyncProgress): boolean =>
+    all.every(({ repairs }) => repairs === undefined || repairs > before);
+  let sync = await instances.ready(signal);
+  while (!hasBegun(sync)) {
+    await sleep(pollMs, signal);
+    sync = await instances.ready(signal);
+  }
+  if (options.wait) {
+    await watch(instances, ({ canCommit }) => canCommit, signal);
+    sync = await readSync(instances, signal);
+  }
   await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
   return 0;
 }

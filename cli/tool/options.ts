@@ -50,6 +50,18 @@ export const commandOptionTable = {
   },
 } as const satisfies OptionTable;
 
+/** The options of `clustersync repair`. */
+export const repairOptionTable = {
+  ...commandOptionTable,
+  comparison: {
+    type: 'string',
+    default: 'hashes',
+    choices: ['hashes', 'bytes'],
+    description:
+      'how to compare documents: by hashes that the servers make, or byte for byte, for which all documents of both sides are read',
+  },
+} as const satisfies OptionTable;
+
 /** The options of `clustersync reset`. */
 export const resetOptionTable = {
   ...commandOptionTable,
@@ -89,6 +101,7 @@ export type ApiOptions = Pick<StatusOptions, 'url' | 'apiToken' | 'caFile' | 'tl
 
 export type StatusOptions = Options<typeof statusOptionTable>;
 export type CommandOptions = Options<typeof commandOptionTable>;
+export type RepairOptions = Options<typeof repairOptionTable>;
 export type ResetOptions = Options<typeof resetOptionTable>;
 export type ProgressOptions = Options<typeof progressOptionTable>;
 export type ReportOptions = Options<typeof reportOptionTable>;

@@ -17,6 +17,7 @@ const running = {
   estimatedSecondsToCatchUp: 0,
   estimatedOplogTimeRemainingSeconds: 7200,
   indexBuilding: null,
+  reconciliation: { comparedDocuments: 1000, changedDocuments: 1 },
   warnings: ['slow\u001b'],
 };
 
@@ -40,6 +41,7 @@ describe('the status of a sync', () => {
         'can write    not yet',
         'lag          1 min 5 s',
         'copied       1.0 kB of 2.0 kB, 50 %',
+        'compared     2,000 documents, 2 changed',
         'changes      14 applied',
         'oplog lasts  2 h',
         'instances',

@@ -1,5 +1,6 @@
 import type { SyncProgress } from '../api/combine.ts';
 import { fieldLines } from '../render/formats.ts';
+import { reconciliationText } from '../render/frame.ts';
 import { bytesText, countText, durationText, percentText } from '../../service/quantities.ts';
 import { harmless } from '../../service/harmless.ts';
 
@@ -22,6 +23,7 @@ export function statusText(sync: SyncProgress): string {
       'can write': sync.canWrite === null ? undefined : sync.canWrite ? 'yes' : 'not yet',
       lag: lagSeconds === null ? undefined : durationText(lagSeconds),
       copied,
+      compared: sync.reconciliation ? reconciliationText(sync.reconciliation) : undefined,
       indexes: indexes ? `${countText(indexes.built)} of ${countText(indexes.total)}` : undefined,
       changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
       'oplog lasts': sync.oplogSeconds === null ? undefined : durationText(sync.oplogSeconds),

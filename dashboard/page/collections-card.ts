@@ -9,6 +9,7 @@ import { bar, bytes, card, empty } from './small-parts.ts';
 interface CollectionsCardProps {
   readonly collections: CollectionsView | null;
   readonly indexes: SyncDetail['indexes'];
+  readonly reconciliation: SyncDetail['reconciliation'];
 }
 
 /** How many are shown at first. */
@@ -16,14 +17,19 @@ const shownFirst = 12;
 /** How many are added each time. */
 const shownMore = 500;
 
-/** The copy progress of each collection, and the indexes that are being built. */
-export function CollectionsCard({ collections, indexes }: CollectionsCardProps): ComponentChild {
+/** The copy progress of each collection, what the copy has compared, and the indexes that are being built. */
+export function CollectionsCard({
+  collections,
+  indexes,
+  reconciliation,
+}: CollectionsCardProps): ComponentChild {
   const [limit, setLimit] = useState(shownFirst);
   const all = collections?.collections ?? [];
   const shown = all.slice(0, limit);
   return card(
     'Collections',
     collections && `${countText(collections.copied)} of ${countText(collections.total)} copied`,
+    reconciliation && reconciliationLine(reconciliation),
     indexes && indexLine(indexes),
     all.length === 0
       ? empty('Collections are listed while they are copied.')
@@ -76,6 +82,17 @@ function collectionLine({
       { class: 'sizes muted' },
       isCopied ? bytes(totalBytes) : [bytes(copiedBytes), ' of ', bytes(totalBytes)],
     ),
+  );
+}
+
+function reconciliationLine({
+  comparedDocuments,
+  changedDocuments,
+}: NonNullable<SyncDetail['reconciliation']>): ComponentChild {
+  return h(
+    'p',
+    { class: 'muted' },
+    `Compared with the documents that were there: ${countText(comparedDocuments)}, ${countText(changedDocuments)} of them changed`,
   );
 }
 

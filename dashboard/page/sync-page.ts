@@ -115,7 +115,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     warningsCard(report.warnings),
     instancesCard(report.instances),
     ...verificationCards(report.verifications, row.carriedOutBy),
-    h(CollectionsCard, { collections: report.collections, indexes: report.indexes }),
+    h(CollectionsCard, report),
     eventsCard(report.events, nowMs),
     conditionsCard(report.conditions, nowMs),
   ];

@@ -15,6 +15,7 @@ const detail: SyncDetail = {
     instances: [],
     collections: null,
     indexes: null,
+    reconciliation: null,
     verifications: [],
     conditions: [],
     findings: [],

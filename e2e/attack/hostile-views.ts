@@ -42,6 +42,7 @@ export function hostileDetail({ verifications }: SyncSummary, text: TextFor): Sy
       ...{ state: text(`${one} state`), info: text(`${one} info`), error: text(`${one} error`) },
       ...{ copiedBytes: 1, lagSeconds: 2, eventsApplied: 3 },
     })),
+    reconciliation: null,
     collections: {
       ...{ total: 2, copied: 1 },
       collections: ['copied', 'waiting'].map((one) => ({

@@ -77,7 +77,8 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const { catchUpSeconds, oplogSeconds, indexes, warnings } = sync ?? detailFigures([]);
+  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings } =
+    sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
@@ -88,7 +89,7 @@ export function runDetail(
     conditions: [],
     findings: [],
     events: null,
-    ...{ catchUpSeconds, oplogSeconds, indexes, warnings },
+    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings },
   };
 }
 

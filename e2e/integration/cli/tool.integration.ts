@@ -6,6 +6,7 @@ import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
+import { rollOver } from '../syncer/roll-over.ts';
 
 const apiToken = 'the-token';
 
@@ -17,7 +18,7 @@ interface Said {
 }
 
 describe('the commands to a running tool', () => {
-  const pair = useClusterPair();
+  const pair = useClusterPair({ oplogSizeMB: 1, args: ['--syncdelay', '1'] });
   const toldCommands: string[] = [];
   let syncer: SyncerProcess;
 
@@ -91,6 +92,62 @@ describe('the commands to a running tool', () => {
     const reset = await tell('reset', '--wait', '--output', 'json');
     assert.equal(reset.exitCode, 0, reset.errors);
     assert.equal((JSON.parse(reset.output) as { state: string }).state, 'IDLE');
+  });
+
+  it('repair a sync that has stopped, of which nothing else is reported, and one that runs', async () => {
+    const token = { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' };
+    const post = async (command: string, body: object): Promise<void> => {
+      const request = { method: 'POST', headers: token, body: JSON.stringify(body) };
+      assert.equal((await fetch(`${syncer.url}/api/v1/${command}`, request)).status, 200);
+    };
+    const early = await tell('repair');
+    assert.equal(early.exitCode, 2);
+    assert.match(early.errors, /^clustersync: repair is allowed in RUNNING; the state is IDLE\n/);
+    await pair.reset();
+    const items = pair.source.client.db('shop').collection<{ n: number }>('items');
+    await items.insertMany(Array.from({ length: 10 }, (_, n) => ({ n })));
+    await post('start', forward);
+    await until('it can be committed', async () => {
+      return (await tell('status')).output.includes('can commit   yes');
+    });
+    await post('pause', {});
+    await items.updateOne({ n: 3 }, { $set: { n: 33 } });
+    await items.deleteOne({ n: 4 });
+    await rollOver(pair.source);
+    await post('resume', {});
+    let stopped = await tell('status');
+    await until('it has stopped', async () => {
+      stopped = await tell('status');
+      return stopped.exitCode === 2;
+    });
+    assert.match(stopped.errors, /^clustersync: .*\n.* repair the sync, /);
+
+    const repaired = await tell('repair', '--wait', '--output', 'json');
+    assert.equal(repaired.exitCode, 0, repaired.errors);
+    const { canCommit, reconciliation, instances } = JSON.parse(repaired.output) as {
+      canCommit: boolean;
+      reconciliation: { comparedDocuments: number; changedDocuments: number };
+      instances: readonly { repairs: number }[];
+    };
+    assert.equal(canCommit, true);
+    assert.deepEqual(
+      instances.map(({ repairs }) => repairs),
+      [1],
+    );
+    // Those of shop.items: what has filled the oplog was not on the destination, and is copied.
+    assert.deepEqual(reconciliation, { comparedDocuments: 9, changedDocuments: 2 });
+    assert.match(repaired.errors, /^\[ .*changes: lag/m);
+    const again = await tell('repair');
+    assert.equal(again.exitCode, 0, again.errors);
+    assert.match(again.output, /^state +RUNNING/);
+    const { progress } = (await (
+      await fetch(`${syncer.url}/api/v1/progress`, { headers: token })
+    ).json()) as { progress: { repairs: number } };
+    assert.equal(progress.repairs, 2);
+    await tell('repair', '--wait');
+    assert.match((await tell('commit', '--wait')).output, /^state +COMMITTED/);
+    await pair.assertEqual();
+    assert.equal((await tell('reset', '--wait')).exitCode, 0);
   });
 
   it('say what is wrong with the way to the tool', async () => {

@@ -25,6 +25,7 @@ export const busyDetail: Partial<SyncDetail> = {
     }),
   },
   indexes: { built: 12, total: 41 },
+  reconciliation: { comparedDocuments: 48_200, changedDocuments: 12 },
   warnings: [
     'ordinary users cannot write on the destination',
     'change stream: trying again for 12 s: connection refused',

@@ -158,6 +158,7 @@ function detailOf(summary: SyncSummary): SyncDetail {
     ],
     collections: null,
     indexes: null,
+    reconciliation: null,
     verifications: verifications.map((verification) => ({
       ...verification,
       ...{ error: null, generation: 0, documentsCompared: 1_250_000, documentsDone: 1_250_000 },

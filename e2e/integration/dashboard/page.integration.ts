@@ -168,6 +168,8 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.match(await page.locator('.step-current').innerText(), /^Initial copy/);
     assert.equal(await page.getByText('131 of 230 copied').count(), 1);
     assert.equal(await page.getByText('Building indexes: 12 of 41').count(), 1);
+    const compared = 'Compared with the documents that were there: 48,200, 12 of them changed';
+    assert.equal(await page.getByText(compared).count(), 1);
     assert.equal(await page.locator('.collections > li').count(), 12);
     await page.getByRole('button', { name: 'Show 88 more' }).click();
     assert.equal(await page.locator('.collections > li').count(), 100);

@@ -170,6 +170,32 @@ describe('the end of a sync by the operator, on a real API server with real sync
     await untilGone(namespace);
   });
 
+  it('startOver with initialData Present keeps the copy, and brings only what differs', async () => {
+    const place = await newPlace();
+    const { namespace } = place;
+    await ground.createSync(namespace, spec);
+    await using syncer = await runSyncer(place);
+    await untilInSync(namespace);
+    const items = destination.db('shop').collection('items');
+    const collectionOf = async (): Promise<unknown> =>
+      (await destination.db('shop').listCollections({ name: 'items' }).toArray())[0];
+    const kept = await collectionOf();
+    await items.deleteMany({ n: { $lt: 3 } });
+    const startOver = { token: 'one', destination: 'Keep' } as const;
+    await assert.rejects(
+      ground.patchSync(namespace, { initialData: 'Present' }),
+      /startOver.token/,
+    );
+    await ground.patchSync(namespace, { initialData: 'Present', startOver });
+    await ground.untilSync(namespace, 'done', (now) => now.startOver?.state === 'Done');
+    await untilInSync(namespace);
+    assert.equal(await resets(syncer), 1);
+    assert.equal(await copied(), documents);
+    assert.deepEqual(await collectionOf(), kept);
+    await deleteSync(namespace);
+    await untilGone(namespace);
+  });
+
   it('onDelete Clean: kept until it is done, by the next operator and the next syncer', async () => {
     const place = await newPlace();
     const { namespace } = place;

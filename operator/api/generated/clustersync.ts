@@ -211,7 +211,7 @@ export interface StartOver {
    */
   token: string;
   /**
-   * What to do with the destination first. Keep: nothing; you must empty it before the new sync can start. Unblock: lift write blocking that the sync has set. Clean: Unblock, and drop the collections and views that the sync has created, no others.
+   * What to do with the destination first. Keep: nothing; you must empty it before the new sync can start, unless initialData is Present. Unblock: lift write blocking that the sync has set. Clean: Unblock, and drop the collections and views that the sync has created, no others.
    */
   destination: 'Keep' | 'Unblock' | 'Clean';
 }
