@@ -5,7 +5,7 @@ import type { Answer, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import { startInstances, type Instances } from './instances.ts';
-import { useShardedPair } from './sharded-pair.ts';
+import { commitUnlessStopped, useShardedPair } from './sharded-pair.ts';
 import { slowOnShards } from './slow-commands.ts';
 
 interface Row {
@@ -307,7 +307,7 @@ describe('several instances on one sync', () => {
     await using instances = await syncing();
     const admin = pair.source.client.db('admin');
     await admin.command({ reshardCollection: 'shop.items', key: { number: 1 } });
-    await instances.commit();
+    await Promise.all(instances.all.map(commitUnlessStopped));
     // The one that finds it, as an error; the other, as what it waits for.
     const told = async (): Promise<string[]> =>
       await Promise.all(
