@@ -22,7 +22,7 @@ import { isLongAttack } from './attack-length.ts';
 import { bytesOf, fuzzedLook, fuzzedRequest, type FuzzedRequest } from './fuzzed-requests.ts';
 import { sendBytes, type RawAnswer } from './raw-http.ts';
 
-const requests = Number(process.env['REQUESTS'] ?? (isLongAttack ? 3_000 : 150));
+const requests = Number(process.env['REQUESTS'] ?? (isLongAttack ? 3_000 : 200));
 const seeds = Number(process.env['SEEDS'] ?? (isLongAttack ? 5 : 1));
 const firstSeed = Number(process.env['SEED'] ?? 1);
 
