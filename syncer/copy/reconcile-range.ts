@@ -14,10 +14,11 @@ import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
 
-/** Documents in a bucket, about: one that differs makes so many be looked at one by one. */
-const bucketDocuments = 64;
-/** A range has no more than about 100,000 documents. */
-const maxBuckets = 2_048;
+/**
+ * Buckets of a range, in each direction from zero: of its 100,000 documents at most, one that differs makes about 25 be looked at
+ * one by one.
+ */
+const bucketCount = 2_048;
 
 /** Fingerprints of one side that are held at a time. */
 const maxHeld = 20_000;
@@ -109,9 +110,10 @@ export class RangeReconciler {
     collection: TrackedCollection,
     sides: Sides<FingerprintReader>,
   ): Promise<Outcome> {
-    const wanted = Math.ceil(collection.documentCount / bucketDocuments);
-    const count = Math.min(maxBuckets, Math.max(1, wanted));
-    const { source, destination } = await bothOf(sides, async (side) => await side.buckets(count));
+    const { source, destination } = await bothOf(
+      sides,
+      async (side) => await side.buckets(bucketCount),
+    );
     const documentsIn = (key: number): number =>
       Math.max(source.get(key)?.documents ?? 0, destination.get(key)?.documents ?? 0);
     const keys = new Set([...source.keys(), ...destination.keys()]);
@@ -122,7 +124,9 @@ export class RangeReconciler {
     const limits = { maxItems: Infinity, maxBytes: maxHeld, bytesOf: documentsIn };
     let differences = 0;
     for (const group of inGroupsWithin(differing, limits))
-      differences += await this.#bring(collection, sides, (side) => side.inBuckets(count, group));
+      differences += await this.#bring(collection, sides, (side) =>
+        side.inBuckets(bucketCount, group),
+      );
     let [documents, bytes] = [0, 0];
     for (const bucket of source.values()) {
       documents += bucket.documents;

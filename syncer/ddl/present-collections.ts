@@ -152,8 +152,13 @@ export class PresentCollections {
 
   async #drop(there: CollectionInfo): Promise<void> {
     const { namespace, uuid } = there;
-    if (!this.#isOwned(there)) throw madeByOthers(namespace);
-    await this.#parts.destination.catalog.dropCollection(namespace, uuid);
+    const { catalog, destination } = this.#parts;
+    const tracked = catalog.collectionAt(namespace);
+    // An interrupted attempt may have created it, and not stored that.
+    const isOwned =
+      this.#isOwned(there) || (tracked && (await destination.made.isAsMade(there, tracked)));
+    if (isOwned !== true) throw madeByOthers(namespace);
+    await destination.catalog.dropCollection(namespace, uuid);
     const name = namespaceText(namespace);
     this.#there.delete(name);
     this.#dropped.push(name);
@@ -185,7 +190,9 @@ async function ownedUuids(
   const collections = catalog.collections();
   const known = collections.flatMap(({ destinationUuid }) => destinationUuid ?? []);
   if (store.live.current.ownedUuids === null) {
-    const names = new Set(collections.map(({ namespace }) => namespaceText(namespace)));
+    // One without a UUID is stored before it is created: what has its name may be somebody else's.
+    const created = collections.filter(({ destinationUuid }) => destinationUuid !== null);
+    const names = new Set(created.map(({ namespace }) => namespaceText(namespace)));
     const named = there.filter(({ namespace }) => names.has(namespaceText(namespace)));
     const made = [...known, ...named.map(({ uuid }) => uuid)];
     await store.live.update({ ownedUuids: made }, { phase: 'catalog' });
@@ -197,12 +204,13 @@ async function ownedUuids(
 /** What is no collection is dropped. */
 async function dropOther(
   { destination, catalog }: PresentParts,
-  { namespace, kind }: NamespaceInfo,
+  { namespace }: NamespaceInfo,
   mayDropOthers: boolean,
 ): Promise<void> {
-  const isOwned = kind === 'view' && catalog.view(namespace) !== undefined;
-  if (!isOwned && !mayDropOthers) throw madeByOthers(namespace);
-  await destination.catalog.drop(namespace);
+  const tracked = catalog.view(namespace);
+  if (mayDropOthers) await destination.catalog.drop(namespace);
+  else if (tracked) await destination.views.dropMade(tracked);
+  else throw madeByOthers(namespace);
 }
 
 /**

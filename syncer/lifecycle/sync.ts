@@ -226,23 +226,40 @@ export class Sync {
           'InvalidStateTransition',
           'repair is allowed once the reversal is prepared: wait until changes are applied',
         );
+      this.live.requireReceivable('repair');
+      this.#requireSameComparison(comparison);
       await this.#worker.work?.stop();
       await this.#worker.ended;
       const begun = { state: 'RUNNING', phase: 'catalog', failure: null } as const;
-      await this.#transition(
-        'repair',
-        this.live.receiving('repair', {
-          ...begun,
-          ...{ startTime: null, catalogEvent: null, collectionCount: null },
-          repairs: repairs + 1,
-          comparison,
-        }),
-      );
+      try {
+        await this.#transition(
+          'repair',
+          this.live.receiving('repair', {
+            ...begun,
+            ...{ startTime: null, catalogEvent: null, collectionCount: null },
+            repairs: repairs + 1,
+            comparison,
+          }),
+        );
+      } catch (error) {
+        this.begin();
+        throw error;
+      }
       this.monitor.forgetSource();
       this.monitor.forgetOplog();
       this.#logger.info({ repairs: repairs + 1, comparison }, 'repairing');
       this.begin();
     });
+  }
+
+  /** @throws SyncError InvalidStateTransition if other instances have been given the repair with another comparison. */
+  #requireSameComparison(comparison: Comparison): void {
+    const { stored, hasThisInstanceCommand } = this.live;
+    if (hasThisInstanceCommand || stored.comparison === comparison) return;
+    throw new SyncError(
+      'InvalidStateTransition',
+      `the other instances were given repair with comparison ${stored.comparison}`,
+    );
   }
 
   /** @throws SyncError DifferentSync if a command is for another sync; never for undefined, which matches any. */

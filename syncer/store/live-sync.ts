@@ -94,6 +94,11 @@ export class LiveSync {
     return instancesWithoutCommand(this.stored).length === 0;
   }
 
+  /** True when this instance has been given the last command. */
+  get hasThisInstanceCommand(): boolean {
+    return this.#receivedCount === this.stored.commandCount;
+  }
+
   /** The command that is on its way to the store: it may be accepted by now. Null if there is none. */
   get sent(): SentCommand | null {
     return this.#sent;
@@ -140,6 +145,20 @@ export class LiveSync {
   }
 
   /**
+   * Makes sure that this instance can be given a command of the group: none that the others have not been given, while there is
+   * another one that it has not been given.
+   * @throws SyncError InvalidStateTransition.
+   */
+  requireReceivable(command: GroupCommand): void {
+    const { command: last } = this.stored;
+    if (this.hasThisInstanceCommand || last === command) return;
+    throw new SyncError(
+      'InvalidStateTransition',
+      `another instance was given ${last}, and this one was not: give it ${last}, not ${command}`,
+    );
+  }
+
+  /**
    * Returns what records that this instance has been given a command; it may be repeated if it failed.
    * @param change - the change that the first instance to be given it makes.
    * @throws SyncError SupersededByOtherInstance if something else has changed the sync: only then is it certain that the
@@ -181,6 +200,7 @@ export class LiveSync {
           break;
         }
         const isFirst = before === stored.commandCount;
+        if (!isFirst) this.requireReceivable(command);
         const first = { ...change, command, formerState: stored.state };
         // If the answer is lost, it may be recorded.
         isReceived = true;

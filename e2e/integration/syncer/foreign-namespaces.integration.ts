@@ -68,6 +68,14 @@ describe('what the sync has not made on the destination is neither taken nor dro
     await pair.assertEqual();
   }
 
+  /** A repair, too, keeps what somebody else has made. */
+  async function repairRefuses(syncer: SyncerProcess, name: string): Promise<void> {
+    const before = await found(destination(), name);
+    assert.equal((await syncer.post('repair', {})).status, 200);
+    await refuses(syncer, new RegExp(`shop\\.${name}`));
+    assert.deepEqual(await found(destination(), name), before);
+  }
+
   /** When somebody has made room, the next process ends what the sync could not. */
   async function commitsOnceDropped(syncer: SyncerProcess, name: string): Promise<void> {
     await destination().dropCollection(name);
@@ -93,6 +101,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
         await refuses(syncer, /shop\.items was created on the destination since the start/);
         assert.deepEqual(await found(destination(), 'items'), before);
       }
+      await repairRefuses(syncer, 'items');
       await commitsOnceDropped(syncer, 'items');
     });
 
@@ -109,6 +118,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       await syncer.restart();
       await refuses(syncer, said);
       assert.deepEqual(await found(destination(), 'later'), before);
+      await repairRefuses(syncer, 'later');
       await commitsOnceDropped(syncer, 'later');
     });
 
@@ -119,6 +129,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
       await source().renameCollection('items', 'renamed');
       await refuses(syncer, /shop\.renamed/);
       assert.deepEqual(await found(destination(), 'renamed'), before);
+      await repairRefuses(syncer, 'renamed');
       await commitsOnceDropped(syncer, 'renamed');
     });
 
