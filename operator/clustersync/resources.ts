@@ -139,7 +139,8 @@ export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
     // A tool of another image may not know it.
     ...(detectDuplicateIds && { detectDuplicateIds }),
     ...(includeNamespaces && { includeNamespaces }),
-    ...(initialData && { initialData }),
+    // As in a start that leaves it out.
+    ...(initialData === 'Present' && { initialData }),
     ...(excludeNamespaces && { excludeNamespaces }),
     ...(sharding && { sharding }),
   };

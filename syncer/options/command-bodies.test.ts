@@ -26,6 +26,13 @@ describe('parseStartBody', () => {
     });
   });
 
+  it('takes initialData Absent for none', () => {
+    const none = parseStartBody(clusters);
+    assert.deepEqual(parseStartBody({ ...clusters, initialData: 'Absent' }), none);
+    const initialData = 'Present';
+    assert.deepEqual(parseStartBody({ ...clusters, initialData }), { ...none, initialData });
+  });
+
   it('leaves the body as it was given', () => {
     const body = Object.freeze({ ...clusters });
     parseStartBody(body);

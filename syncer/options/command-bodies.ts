@@ -93,14 +93,16 @@ export interface StartOptions {
   readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;
   /** Whether the destination has a copy of the data already, such as a restored backup: none by default. */
-  readonly initialData?: 'Absent' | 'Present';
+  readonly initialData?: 'Present';
   /** A word of mongosync's: there is no embedded verifier, and progress says so to those who ask for it. */
   readonly verification?: { readonly enabled: boolean };
 }
 
 /** What the schema guarantees: it accepts any text for the name of a cluster, which has its own error. */
-type BodyBySchema = Omit<StartOptions, 'source' | 'destination'> &
-  Readonly<Record<'source' | 'destination', string>>;
+type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'> &
+  Readonly<Record<'source' | 'destination', string>> & {
+    readonly initialData?: 'Absent' | 'Present';
+  };
 
 const checks = { useDefaults: true, allowUnionTypes: true, strictRequired: false } as const;
 
@@ -124,7 +126,14 @@ export function parseStartBody(body: unknown): StartOptions {
     throw schemaError(errors ?? []);
   }
   const source = clusterNameIn(copy, 'source');
-  const options = { ...copy, source, destination: clusterNameIn(copy, 'destination') };
+  const { initialData, ...given } = copy;
+  const options: StartOptions = {
+    ...given,
+    source,
+    destination: clusterNameIn(copy, 'destination'),
+    // Written out or not, Absent is the same start.
+    ...(initialData === 'Present' && { initialData }),
+  };
   if (options.source === options.destination) {
     throw new SyncError('UnknownCluster', `source and destination are both ${options.source}`);
   }

@@ -52,6 +52,8 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     includeNamespaces: [{ includeNamespaces: filter }, {}],
     excludeNamespaces: [{}, { excludeNamespaces: filter }],
     reversible: [{ ...blocking, reversible: true }, blocking],
+    initialData: [{}, { initialData: 'Present' }],
+    detectDuplicateIds: [{}, { detectDuplicateIds: true }],
     sharding: [{}, { sharding: { shardingEntries: [] } }],
   };
 
