@@ -48,7 +48,10 @@ export interface ShardedCollection {
 /** The sharded collections of a cluster, by their UUIDs as 32 hexadecimal digits. */
 export type ShardKeys = ReadonlyMap<string, ShardedCollection>;
 
-/** @param uuids - of the collections in question; all by default. */
+/**
+ * Reads the shard keys of a cluster's collections.
+ * @param uuids - of the collections in question; all by default.
+ */
 export async function readShardKeys(
   { decoded }: ClusterClient,
   signal: AbortSignal,

@@ -251,8 +251,7 @@ export class SyncMonitor {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
     this.copyTally.begin([]);
     this.copiedDocuments = 0;
-    this.comparedDocuments = 0;
-    this.changedDocuments = 0;
+    this.beginCopy();
     this.forgetSource();
     this.forgetOplog();
   }

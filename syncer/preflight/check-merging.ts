@@ -1,7 +1,7 @@
 import type { CollectionInfo } from '../../mongo/catalog.ts';
-import { readConfig, shardedOnly } from '../../mongo/config-database.ts';
+import { readConfig, readShardKeys } from '../../mongo/config-database.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
-import { type ShardKey, shardKeyFrom } from '../../mongo/shard-key.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
 import { durationText } from '../../service/quantities.ts';
 import { keyText } from '../ddl/shard-collection.ts';
 import { duplicateIdsError, findDuplicateIds } from '../source/duplicate-ids.ts';
@@ -70,12 +70,9 @@ export async function checkDuplicateIds(subject: CheckSubject): Promise<Finding[
 async function shardedCollections(subject: CheckSubject): Promise<Sharded[]> {
   const { source, destination, signal } = subject;
   if (source.topology.kind !== 'sharded' || destination.topology.kind !== 'replicaSet') return [];
-  const find = { find: 'collections', filter: { ...shardedOnly, dropped: { $ne: true } } };
-  const keys = new Map<string, ShardKey>();
-  for (const row of await readConfig(source.cluster, find, signal))
-    keys.set(row.field('_id').text(), shardKeyFrom(row.field('key').raw().decode() as object));
+  const keys = await readShardKeys(source.cluster, signal);
   const sharded = (await subject.collections()).flatMap((info) => {
-    const key = keys.get(namespaceText(info.namespace));
+    const key = keys.get(info.uuid.toHexString(false))?.key;
     return key ? [{ info, key }] : [];
   });
   const nameOf = ({ info }: Sharded): string => namespaceText(info.namespace);
