@@ -41,6 +41,14 @@ const documentHash = {
 /** Sums of hashes below this fit into 64 bits, if a bucket has no more than 32,768 documents. */
 const summedBelow = Long.fromBigInt(1n << 48n);
 
+/**
+ * Buckets of a range, in each direction from zero: of 100,000 documents, one that differs makes about 25 be looked at one by one.
+ */
+const bucketCount = 2_048;
+
+/** The bucket of a document, by its `_id`. */
+const bucket = { $mod: [{ $toHashedIndexKey: '$_id' }, { $literal: bucketCount }] };
+
 /** The documents of one bucket together. */
 export interface Bucket {
   readonly documents: number;
@@ -69,14 +77,13 @@ export class FingerprintReader {
 
   /**
    * The documents in buckets, hashed by the server: the `_id` alone decides which bucket a document is in.
-   * @param count - how many buckets there are at most, in each direction from zero.
    * @throws MongoServerError if the server refuses: it has no such hash.
    */
-  async buckets(count: number): Promise<ReadonlyMap<number, Bucket>> {
+  async buckets(): Promise<ReadonlyMap<number, Bucket>> {
     const pipeline = [
       {
         $group: {
-          _id: bucketOf(count),
+          _id: bucket,
           n: { $sum: 1 },
           s: { $sum: { $bsonSize: '$$ROOT' } },
           h: { $sum: { $mod: [documentHash, summedBelow] } },
@@ -97,9 +104,9 @@ export class FingerprintReader {
   }
 
   /** The documents in some buckets, one by one, hashed by the server, in any order. */
-  async *inBuckets(count: number, buckets: readonly number[]): AsyncGenerator<Fingerprint, void> {
+  async *inBuckets(buckets: readonly number[]): AsyncGenerator<Fingerprint, void> {
     const pipeline = [
-      { $match: { $expr: { $in: [bucketOf(count), buckets] } } },
+      { $match: { $expr: { $in: [bucket, buckets] } } },
       { $project: { h: documentHash } },
     ];
     for await (const document of this.#aggregated(pipeline)) {
@@ -155,10 +162,6 @@ export class FingerprintReader {
 /** 64 bits of the SHA-256 of a document's bytes. */
 function hashOf(document: RawDocument): bigint {
   return hash('sha256', document, 'buffer').readBigInt64LE(0);
-}
-
-function bucketOf(count: number): Document {
-  return { $mod: [{ $toHashedIndexKey: '$_id' }, { $literal: count }] };
 }
 
 /** `$expr` compares across BSON types, and by the collection's collation, as the index on `_id` does, and uses that index. */

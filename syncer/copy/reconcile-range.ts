@@ -14,12 +14,6 @@ import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
 
-/**
- * Buckets of a range, in each direction from zero: of its 100,000 documents at most, one that differs makes about 25 be looked at
- * one by one.
- */
-const bucketCount = 2_048;
-
 /** Fingerprints of one side that are held at a time. */
 const maxHeld = 20_000;
 
@@ -110,10 +104,7 @@ export class RangeReconciler {
     collection: TrackedCollection,
     sides: Sides<FingerprintReader>,
   ): Promise<Outcome> {
-    const { source, destination } = await bothOf(
-      sides,
-      async (side) => await side.buckets(bucketCount),
-    );
+    const { source, destination } = await bothOf(sides, async (side) => await side.buckets());
     const documentsIn = (key: number): number =>
       Math.max(source.get(key)?.documents ?? 0, destination.get(key)?.documents ?? 0);
     const keys = new Set([...source.keys(), ...destination.keys()]);
@@ -124,9 +115,7 @@ export class RangeReconciler {
     const limits = { maxItems: Infinity, maxBytes: maxHeld, bytesOf: documentsIn };
     let differences = 0;
     for (const group of inGroupsWithin(differing, limits))
-      differences += await this.#bring(collection, sides, (side) =>
-        side.inBuckets(bucketCount, group),
-      );
+      differences += await this.#bring(collection, sides, (side) => side.inBuckets(group));
     let [documents, bytes] = [0, 0];
     for (const bucket of source.values()) {
       documents += bucket.documents;
