@@ -122,9 +122,9 @@ export class PresentCollections {
       return wanted;
     }
     if (!this.#isOwned(there)) {
-      // An interrupted attempt may have created it, and not stored that: the next step accepts it.
-      if (!(await destination.made.isAsMade(there, wanted))) throw madeByOthers(there.namespace);
-      this.#there.delete(name);
+      // An interrupted attempt may have created it, and not stored that: the next step accepts it as it is wanted now.
+      if (await destination.made.isAsMade(there, wanted)) this.#there.delete(name);
+      else await this.#drop(there);
       return wanted;
     }
     this.#there.delete(name);

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import type { Db } from 'mongodb';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { canBeSlow, delayNext, failCommands } from './slow-commands.ts';
+
+const name = 'later';
+
+/** What the source does to a collection that the sync has created, before its UUID on the destination is stored. */
+const changes: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
+  nothing: async (db) => await db.collection(name).countDocuments(),
+  'alters it': async (db) => await db.command({ collMod: name, validator: { n: { $gte: 0 } } }),
+  'drops it': async (db) => await db.collection(name).drop(),
+  'replaces it': async (db) => {
+    await db.collection(name).drop();
+    await db.createCollection(name, { capped: true, size: 8_192 });
+  },
+  'drops its indexes': async (db) => await db.collection(name).dropIndexes(),
+  'gives its name to another': async (db) => {
+    await db.collection(name).rename('renamed');
+    await db.createCollection(name, { collation: { locale: 'de' } });
+  },
+  'writes to it': async (db) => await db.collection<{ n: number }>(name).insertOne({ n: 1 }),
+  'builds an index': async (db) => await db.collection(name).createIndexes([{ key: { m: 1 } }]),
+};
+
+describe('a repair after a crash between a creation and its record, where the source', () => {
+  const pair = useClusterPair({ parameters: canBeSlow });
+  const shop = (): Db => pair.source.client.db('shop');
+  const copy = (): Db => pair.destination.client.db('shop');
+
+  beforeEach(async () => {
+    await pair.reset();
+    await shop()
+      .collection('items')
+      .insertMany(Array.from({ length: 50 }, (_, n) => ({ n })));
+  });
+
+  async function untilCreated(lastCommand: string): Promise<void> {
+    await until('the server carries it out', async () => {
+      if ((await copy().listCollections({ name }).toArray()).length === 0) return false;
+      return lastCommand === 'create' || (await copy().collection(name).indexExists('n_1'));
+    });
+  }
+
+  async function commitsEqual(syncer: SyncerProcess): Promise<void> {
+    const { repairs } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(repairs, 1);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  }
+
+  for (const [what, change] of Object.entries(changes)) {
+    it(`${what}, the creation being of a change event`, async () => {
+      await using syncer = await pair.syncing();
+      const reached = await delayNext(pair.destination, 'create', 500);
+      await shop().createCollection(name);
+      await reached();
+      await syncer.kill();
+      await untilCreated('create');
+      await change(shop());
+      {
+        // The next process cannot read the event again before the repair begins.
+        await using held = await failCommands(pair.source, ['aggregate'], 'admin.$cmd.aggregate');
+        await syncer.restart();
+        await held.reached(1);
+        assert.deepEqual(await syncer.post('repair', {}), { status: 200, body: { success: true } });
+      }
+      await commitsEqual(syncer);
+    });
+
+    for (const lastCommand of ['create', 'createIndexes'])
+      it(`${what}, the creation being of a repair, which got as far as ${lastCommand}`, async () => {
+        await shop()
+          .collection(name)
+          .createIndexes([{ key: { n: 1 } }]);
+        await using syncer = await pair.syncing({ buildIndexes: 'beforeDataCopy' });
+        await copy().collection(name).drop();
+        const reached = await delayNext(pair.destination, lastCommand, 500);
+        await syncer.post('repair', {});
+        await reached();
+        await syncer.kill();
+        await untilCreated(lastCommand);
+        await change(shop());
+        await syncer.restart();
+        await commitsEqual(syncer);
+      });
+  }
+});
