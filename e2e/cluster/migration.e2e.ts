@@ -179,11 +179,12 @@ function assertInstances(status: ClusterSyncStatus, ids: readonly string[]): voi
     assert.equal(progress['syncerID'], id);
     assert.equal(progress['coordinatorID'], coordinatorID, id);
     const copy = progress['collectionCopy'] as Readonly<Record<string, number>>;
-    // The total is that of all of them; the copied bytes are those of each.
+    // The total is that of all of them; the copied bytes are those of each. Collections of one partition go by a hash of their
+    // UUIDs, all to one instance if chance wants it; several-instances.integration.ts asserts that each one copies.
     assert.equal(copy['estimatedTotalBytes'], totals?.estimatedTotalBytes, id);
-    assert.ok((copy['estimatedCopiedBytes'] ?? 0) > 0, id);
     copiedBytes += copy['estimatedCopiedBytes'] ?? 0;
   }
+  assert.ok(copiedBytes > 0);
   assert.equal(copiedBytes, totals?.estimatedCopiedBytes);
 }
 
