@@ -117,19 +117,20 @@ export class PresentCollections {
     const name = namespaceText(wanted.namespace);
     const there = this.#there.get(name);
     if (!there) return wanted;
-    if (!this.#canStay(there, wanted)) {
-      await this.#drop(there);
-      return wanted;
+    if (this.#canStay(there, wanted)) {
+      if (this.#isOwned(there)) {
+        this.#there.delete(name);
+        logger.debug({ namespace: name }, 'collection adopted');
+        return { ...wanted, destinationUuid: there.uuid, isAdopted: true };
+      }
+      // An interrupted attempt may have created it, and not stored that: the next step accepts it.
+      if (await destination.made.isAsMade(there, wanted)) {
+        this.#there.delete(name);
+        return wanted;
+      }
     }
-    if (!this.#isOwned(there)) {
-      // An interrupted attempt may have created it, and not stored that: the next step accepts it as it is wanted now.
-      if (await destination.made.isAsMade(there, wanted)) this.#there.delete(name);
-      else await this.#drop(there);
-      return wanted;
-    }
-    this.#there.delete(name);
-    logger.debug({ namespace: name }, 'collection adopted');
-    return { ...wanted, destinationUuid: there.uuid, isAdopted: true };
+    await this.#drop(there);
+    return wanted;
   }
 
   /** Renames what the sync has made of a collection, if that has got another name, and no other collection has that here. */

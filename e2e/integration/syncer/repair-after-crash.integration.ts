@@ -44,6 +44,10 @@ describe('a repair after a crash between a creation and its record, where the so
     });
   }
 
+  async function repair(syncer: SyncerProcess): Promise<void> {
+    assert.deepEqual(await syncer.post('repair', {}), { status: 200, body: { success: true } });
+  }
+
   async function commitsEqual(syncer: SyncerProcess): Promise<void> {
     const { repairs } = await syncer.waitFor(({ canCommit }) => canCommit);
     assert.equal(repairs, 1);
@@ -65,7 +69,7 @@ describe('a repair after a crash between a creation and its record, where the so
         await using held = await failCommands(pair.source, ['aggregate'], 'admin.$cmd.aggregate');
         await syncer.restart();
         await held.reached(1);
-        assert.deepEqual(await syncer.post('repair', {}), { status: 200, body: { success: true } });
+        await repair(syncer);
       }
       await commitsEqual(syncer);
     });
@@ -78,7 +82,7 @@ describe('a repair after a crash between a creation and its record, where the so
         await using syncer = await pair.syncing({ buildIndexes: 'beforeDataCopy' });
         await copy().collection(name).drop();
         const reached = await delayNext(pair.destination, lastCommand, 500);
-        await syncer.post('repair', {});
+        await repair(syncer);
         await reached();
         await syncer.kill();
         await untilCreated(lastCommand);
