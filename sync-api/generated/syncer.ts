@@ -209,7 +209,7 @@ export interface SyncProgress {
    */
   reversals: number;
   /**
-   * how many times the sync was begun again by a repair
+   * how many times the sync was begun again by a repair that this instance has been given
    */
   repairs: number;
   /**

@@ -6,7 +6,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, oplogWarning } from '../monitor/oplog-window.ts';
 import { followsSource } from '../changes/watch-applied-ops.ts';
 import { unreadableOplogWarning } from '../source/applied-ops.ts';
-import { digestOf, resetError } from '../store/instances.ts';
+import { digestOf, repairsOf, resetError } from '../store/instances.ts';
 import type { SentCommand } from '../store/live-sync.ts';
 import type { Phase, SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
@@ -67,7 +67,7 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       startedAt: record.startedAt.toISOString(),
       optionsDigest: digestOf(record),
       reversals: record.reversals,
-      repairs: record.repairs,
+      repairs: repairsOf(sync.live.stored, instanceId),
       canCommit: commit.canCommit,
       commitUnderWay: commit.commitUnderWay,
       canWrite: record.canWrite,

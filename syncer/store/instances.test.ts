@@ -4,6 +4,7 @@ import { newRecord, type InstanceRecord, type SyncRecord } from './records.ts';
 import {
   commandWaitsFor,
   digestOf,
+  repairsOf,
   requireMember,
   requireSameOptions,
   resetError,
@@ -50,6 +51,22 @@ describe('the instances of a sync', () => {
     assert.throws(() => {
       requireMember(begun, 'c');
     }, /NotAnInstance|a, b, not c/);
+  });
+
+  it('count the repairs that each has been given', () => {
+    const repaired: SyncRecord = {
+      ...begun,
+      ...{ command: 'repair', commandCount: 3, received: [3, 2], repairs: 2 },
+    };
+    assert.deepEqual(
+      ['a', 'b'].map((id) => repairsOf(repaired, id)),
+      [2, 1],
+    );
+    // The commit that one has not been given says nothing about repairs.
+    const committing: SyncRecord = { ...repaired, command: 'commit' };
+    assert.equal(repairsOf(committing, 'b'), 2);
+    // It has never been given its start, either.
+    assert.equal(repairsOf({ ...repaired, received: [3, 0] }, 'b'), 0);
   });
 
   const running: SyncRecord = { ...begun, received: [1, 1] };

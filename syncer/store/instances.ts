@@ -23,6 +23,16 @@ export function stateOf(
   return own === 'RUNNING' && paused.includes(id) ? 'PAUSED' : own;
 }
 
+/** How many repairs an instance has been given: it shows none that only others have been given yet. */
+export function repairsOf(
+  { instances, received, commandCount, command, repairs }: SyncRecord,
+  id: string,
+): number {
+  if (command !== 'repair') return repairs;
+  const missed = commandCount - (received[instances.indexOf(id)] ?? commandCount);
+  return Math.max(0, repairs - missed);
+}
+
 /** @throws SyncError NotAnInstance for a process whose name is none of the sync's instances. */
 export function requireMember({ instances }: SyncRecord, id: string): void {
   if (instances.includes(id)) return;
