@@ -4,6 +4,7 @@ import {
   clusterOptionTable,
   listOptionTable,
   logsOptionTable,
+  repairOptionTable,
   syncStatusOptionTable,
 } from '../cli/kubectl/options.ts';
 import { personalCommand, withWriters } from './program-command.ts';
@@ -74,6 +75,16 @@ export function kubectlPlugin(version: string): Command {
         argument: 'name',
         help: pluginHelp('reverse shop'),
         load: async () => (await import('../cli/kubectl/main.ts')).reverseSync,
+      }),
+    )
+    .addCommand(
+      personalCommand({
+        name: 'repair',
+        description: 'repairs a sync: it begins again, and brings only what differs',
+        options: repairOptionTable,
+        argument: 'name',
+        help: pluginHelp('repair shop'),
+        load: async () => (await import('../cli/kubectl/main.ts')).repairSync,
       }),
     )
     .addCommand(

@@ -317,7 +317,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      "The source's oplog no longer holds changes that were not read yet. Enlarge the oplog of the source, then repair the sync, which keeps the copy and brings only what differs: `spec.initialData: Present` with a new `spec.startOver.token`, or `clustersync repair`.",
+      "The source's oplog no longer holds changes that were not read yet. Enlarge the oplog of the source, then repair the sync, which keeps the copy and brings only what differs: `spec.repair` with a new token, or `clustersync repair`.",
   },
   UniqueIndexViolation: {
     ...fatal,

@@ -7,7 +7,13 @@ import { objectOf } from '../../service/json-fields.ts';
 import { formatted } from '../render/formats.ts';
 import { durationText } from '../../service/quantities.ts';
 import { Kubectl } from './kubectl.ts';
-import type { ClusterOptions, ListOptions, LogsOptions, SyncStatusOptions } from './options.ts';
+import type {
+  ClusterOptions,
+  ListOptions,
+  LogsOptions,
+  RepairOptions,
+  SyncStatusOptions,
+} from './options.ts';
 import {
   itemsOf,
   metadataOf,
@@ -127,6 +133,13 @@ export const reverseSync: Run<ClusterOptions> = async (options, logger, signal, 
   const object = await new Kubectl(options).json(['get', syncNamed(name)], signal);
   const direction = objectOf(object['spec'])['direction'] === 'Reverse' ? 'Forward' : 'Reverse';
   return await patchSync({ direction, state: 'Running' })(options, logger, signal, args);
+};
+
+/** Repairs a sync. The time is the token: no two requests have the same one. */
+export const repairSync: Run<RepairOptions> = async (options, logger, signal, args) => {
+  const token = new Date().toISOString();
+  const comparison = options.comparison === 'bytes' ? 'Bytes' : 'Hashes';
+  return await patchSync({ repair: { token, comparison } })(options, logger, signal, args);
 };
 
 /** Prints the logs of a sync's syncers and verifiers. */

@@ -18,6 +18,18 @@ const output = {
 /** The options of commands that change or follow one sync. */
 export const clusterOptionTable = cluster;
 
+/** The options of `kubectl clustersync repair`. */
+export const repairOptionTable = {
+  ...cluster,
+  comparison: {
+    type: 'string',
+    default: 'hashes',
+    choices: ['hashes', 'bytes'],
+    description:
+      'how to compare documents: by hashes that the servers make, or byte for byte, for which all documents of both sides are read',
+  },
+} as const satisfies OptionTable;
+
 export const listOptionTable = {
   ...cluster,
   allNamespaces: { type: 'boolean', default: false, description: 'of all namespaces' },
@@ -36,6 +48,7 @@ export const logsOptionTable = {
 } as const satisfies OptionTable;
 
 export type ClusterOptions = Options<typeof clusterOptionTable>;
+export type RepairOptions = Options<typeof repairOptionTable>;
 export type ListOptions = Options<typeof listOptionTable>;
 export type SyncStatusOptions = Options<typeof syncStatusOptionTable>;
 export type LogsOptions = Options<typeof logsOptionTable>;

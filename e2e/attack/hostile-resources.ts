@@ -70,6 +70,7 @@ export const hostileSpecs: Readonly<Record<string, object>> = {
     },
   },
   'start-over': { startOver: { token: '\u0000\u001b[2J', destination: 'Clean' } },
+  repair: { repair: { token: '\u0000\u001b[2J', comparison: 'Bytes' } },
   tls: { tls: { secretName: '../../../etc' } },
 };
 

@@ -23,13 +23,15 @@ export interface CommandInput {
   readonly source: SourceFinding;
   /** Whether an automatic commit is ready to be sent. */
   readonly mayCommit: boolean;
+  /** Whether a repair is requested: it comes before a commit. */
+  readonly isRepairAwaited: boolean;
   readonly nowMs: number;
 }
 
 /** What to send now, to all instances at the same time. */
 export function commandsOf(
   clusterSync: ClusterSync,
-  { views, source, mayCommit, nowMs }: CommandInput,
+  { views, source, mayCommit, isRepairAwaited, nowMs }: CommandInput,
 ): InstanceCommand[] {
   const { state, direction, commit } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
@@ -58,7 +60,8 @@ export function commandsOf(
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
   );
-  const isWanted = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
+  const isAskedFor = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
+  const isWanted = isAskedFor && !isRepairAwaited;
   const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
   // All are to be started at the same time, so missing ones are waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
@@ -72,7 +75,7 @@ export function commandsOf(
 }
 
 /** The state in which an instance accepts a command. */
-const callingState: Record<Exclude<SyncerCommand, 'reset'>, string> = {
+const callingState: Record<Exclude<SyncerCommand, 'repair' | 'reset'>, string> = {
   start: 'IDLE',
   pause: 'RUNNING',
   resume: 'PAUSED',

@@ -48,7 +48,7 @@ describe('the facts of an automatic commit', () => {
     const input = { clusterSync: sync, nowMs, finding, instances };
     const assessment = assess({ ...input, blocker: undefined });
     return commitFacts(
-      { ...input, assessment, isUnclaimed: false, isBeingReset: false, ...parts },
+      { ...input, assessment, isUnclaimed: false, isToBeginAgain: false, ...parts },
       { hold: holdOf(automatic), workloads: undefined, verification: undefined },
     );
   }
@@ -79,6 +79,6 @@ describe('the facts of an automatic commit', () => {
   });
 
   it('are that none is asked for while the sync is being ended', () => {
-    assert.equal(factsOf({ isBeingReset: true }).isAskedFor, false);
+    assert.equal(factsOf({ isToBeginAgain: true }).isAskedFor, false);
   });
 });

@@ -42,13 +42,13 @@ export interface CommitInput {
   readonly instances: readonly InstanceView[];
   /** Whether the destination belongs to another ClusterSync. */
   readonly isUnclaimed: boolean;
-  /** Whether the sync is being ended to start over. */
-  readonly isBeingReset: boolean;
+  /** Whether the sync is about to begin again: it is being ended to start over, or its repair is requested. */
+  readonly isToBeginAgain: boolean;
 }
 
 /** What the next step of an automatic commit depends on. */
 export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts {
-  const { clusterSync, nowMs, isUnclaimed, isBeingReset } = input;
+  const { clusterSync, nowMs, isUnclaimed, isToBeginAgain } = input;
   const { metadata, spec, status } = clusterSync;
   const { commit: options, state, direction } = spec;
   return {
@@ -62,7 +62,7 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
       state !== 'Paused' &&
       metadata.deletionTimestamp === undefined &&
       !isUnclaimed &&
-      !isBeingReset,
+      !isToBeginAgain,
     commit: progressOfCommit(input, world.hold),
     obstacle: obstacleOf(input, options, world),
     hold: world.hold,

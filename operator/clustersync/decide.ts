@@ -1,10 +1,7 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { objectKey } from '../kube/resource.ts';
-import { holderKey } from '../leases/lease-holder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
-import { reasonFor } from '../operand/http-api.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import { imageCause } from '../operand/image-rule.ts';
@@ -16,6 +13,7 @@ import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
+import { claimCause, missingProofCause } from './claim-causes.ts';
 import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } from './commands.ts';
 import { eventsOf } from './events.ts';
 import { dryRunOf, isDry, isHeldBack, planStart, withoutCommand } from './preflight.ts';
@@ -38,6 +36,13 @@ import {
   withReset,
   type ResetPlan,
 } from './reset.ts';
+import {
+  assessedForRepair,
+  planRepair,
+  repairCommands,
+  withRepair,
+  type RepairPlan,
+} from './repair.ts';
 import { findingOf, isSourceAsked } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
@@ -129,6 +134,8 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isUnclaimed = unclaimed !== undefined || world.claim.kind === 'open';
   const isContested =
     world.claim.kind === 'open' && (world.claim.isContested ?? isMadeContested(world.statefulSet));
+  const isClaimed =
+    world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld);
   const isLost = world.claim.kind === 'taken' || world.claim.kind === 'broken';
   const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
@@ -152,11 +159,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     isMade: world.statefulSet !== undefined,
     isNothingStarted: heldBack,
   });
-  const assessment = assessedForReset(dryRun === 'found' ? asIdle(assessed) : assessed, reset);
+  const repair = planRepair(clusterSync, {
+    ...{ views, assessment: assessed, reset, nowMs },
+    isBlocked: !isClaimed || blocker !== undefined || finding.cause !== undefined,
+    isDry: isDry(dryRun),
+  });
+  const idle = dryRun === 'found' ? asIdle(assessed) : assessed;
+  const assessment = assessedForRepair(assessedForReset(idle, reset), repair);
   const facts = commitFacts(
     {
       ...{ ...input, assessment, isUnclaimed },
-      isBeingReset: reset.kind === 'under way',
+      isToBeginAgain: reset.kind === 'under way' || repair.kind === 'under way',
     },
     world.commit,
   );
@@ -171,12 +184,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       ? undefined
       : finalizersWanted(clusterSync, reset);
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
-  const isClaimed =
-    world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld);
   const mayCommit = plan?.step.kind === 'send';
   const commands = isClaimed
-    ? commandsFor(clusterSync, reset, isHandsOff || isDry(dryRun), {
+    ? commandsFor(clusterSync, { reset, repair }, isHandsOff || isDry(dryRun), {
         ...{ views, source: finding, nowMs, mayCommit },
+        isRepairAwaited: repair.kind === 'under way',
       })
     : [];
   const start = planStart(clusterSync, {
@@ -188,7 +200,8 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     status: commitStatus(facts, plan),
     cause: gravestCause([plan?.cause, dryRunCause(clusterSync, preflight)]),
   };
-  const status = withReset(clusterSync, statusOf(input, assessment, report, preflight), reset);
+  const observed = withReset(clusterSync, statusOf(input, assessment, report, preflight), reset);
+  const status = withRepair(clusterSync, observed, repair);
   // The pod that reports the topology may not be one of the final ones.
   const targets = isSourceKnown ? processes : noTargets;
   const [sourceTarget] = isSourceAsked(clusterSync) ? processes.values() : [];
@@ -236,10 +249,15 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             ? committedResyncMs
             : resyncMs,
       ...((facts.hold ?? plan?.cause?.level === 'waiting') ? [commitMs] : []),
-      ...(isSourceNew || reset.kind === 'done' ? [0] : []),
+      ...(isSourceNew || reset.kind === 'done' || isNew(status, clusterSync) ? [0] : []),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
+}
+
+/** Whether a repair is about to be recorded, which is then sent. */
+function isNew({ repair }: ClusterSyncStatus, { status }: ClusterSync): boolean {
+  return repair?.state === 'Requested' && repair.token !== status?.repair?.token;
 }
 
 /** What is known about the process that is asked for the topology, if it does not answer. */
@@ -253,7 +271,7 @@ function silenceOf(view: SourceView): InstanceView['observation'] {
 /** While the sync is being ended, or this is about to be recorded, the instances are told nothing else. */
 function commandsFor(
   clusterSync: ClusterSync,
-  reset: ResetPlan,
+  { reset, repair }: { readonly reset: ResetPlan; readonly repair: RepairPlan },
   isHandsOff: boolean,
   input: CommandInput,
 ): InstanceCommand[] {
@@ -268,7 +286,7 @@ function commandsFor(
     case 'none':
       return isHandsOff || clusterSync.metadata.deletionTimestamp !== undefined
         ? []
-        : commandsOf(clusterSync, input);
+        : [...commandsOf(clusterSync, input), ...repairCommands(clusterSync, repair, input.nowMs)];
   }
 }
 
@@ -285,50 +303,6 @@ function endOf(
 function trustOf(clusterSync: ClusterSync, { authority }: World): ApiTrust {
   const serverName = serverNameOf(syncerName(clusterSync), clusterSync.metadata);
   return apiTrust(clusterSync.spec.syncer, authority, serverName);
-}
-
-function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCause | undefined {
-  switch (claim.kind) {
-    case 'held':
-    case 'open':
-    case 'none':
-      return undefined;
-    case 'broken':
-      return {
-        reason: 'DestinationClaimBroken',
-        message: `an administrator has broken the claim of this ClusterSync to its destination: its pods are deleted, and no commands are sent. Delete it, or have its mark removed from the Lease ${claim.lease} in the operator's namespace`,
-        level: 'stalled',
-      };
-    case 'unreadable':
-      return {
-        reason: reasonFor('InvalidOption'),
-        message: 'the Secret of the destination: the connection string is invalid (mongodb://...)',
-        level: 'stalled',
-      };
-    case 'taken': {
-      const key = holderKey(claim.holder);
-      // Users of this namespace must not learn about other namespaces.
-      const isNeighbour = claim.holder.namespace === metadata.namespace;
-      const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
-      const message =
-        key === objectKey(metadata)
-          ? `the destination (${claim.host}) belongs to a former ClusterSync ${key}: this one starts when the pods of the former are gone`
-          : `the destination (${claim.host}) belongs to ${holder}: this one starts when the other is deleted and its pods are gone`;
-      return { reason: 'DestinationInUse', message, level: 'warning' };
-    }
-  }
-}
-
-/** The syncer answers, but could not log in to anything that its Secret names. */
-function missingProofCause(
-  claim: Claim,
-  views: readonly InstanceView[],
-): ConditionCause | undefined {
-  const isAnswered = views.some(({ observation }) => observation?.answer?.kind === 'progress');
-  if (claim.kind !== 'open' || !isAnswered) return undefined;
-  const message =
-    'no syncer has authenticated yet at any host in the connection string of the destination: no commands are sent until then';
-  return { reason: 'DestinationNotProven', message, level: 'waiting' };
 }
 
 function targetsOf(

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition, isConditionTrue, type Condition } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { wasUsedBefore } from './reset.ts';
 import { warningEvents } from '../operand/warning-event.ts';
+import { wasUsedBefore } from './used-tokens.ts';
 
 /** Only changes become events. */
 export function eventsOf(
@@ -57,7 +57,7 @@ export function eventsOf(
     else
       events.push({
         ...{ type: 'Warning', reason: 'StartOverRefused', action: 'Reset' },
-        note: wasUsedBefore(startOver.token, former)
+        note: wasUsedBefore(startOver.token, former?.startOver)
           ? 'spec.startOver is ignored: the token was used before; set a new one'
           : 'spec.startOver is ignored: the sync is committed, and its destination is in use',
       });
@@ -65,11 +65,35 @@ export function eventsOf(
   if (startOver?.state === 'Done' && !isSame(startOver, former?.startOver)) {
     normal('StartedOver', 'Reset', 'the sync has ended, and starts over from scratch');
   }
+  events.push(...repairEvents(former?.repair, next.repair));
   const checked = checkEvent(former, next);
   const warnings = warningEvents(former, next, warningReasons);
   // The condition of a dry run says the same.
   events.push(...checked, ...warnings.filter(({ note }) => note !== checked[0]?.note));
   return events;
+}
+
+function repairEvents(
+  former: ClusterSyncStatus['repair'],
+  next: ClusterSyncStatus['repair'],
+): Omit<EventDraft, 'regarding'>[] {
+  if (!next || (next.token === former?.token && next.state === former.state)) return [];
+  const action = 'Repair';
+  switch (next.state) {
+    case 'Requested':
+    case 'NotNeeded':
+      return [];
+    case 'Begun': {
+      const note = 'the sync is being repaired: it begins again, and brings only what differs';
+      return [{ type: 'Normal', reason: 'Repairing', action, note }];
+    }
+    case 'Refused': {
+      const note = wasUsedBefore(next.token, former)
+        ? 'spec.repair is ignored: the token was used before; set a new one'
+        : 'spec.repair is ignored: the sync is committed, and its destination is in use';
+      return [{ type: 'Warning', reason: 'RepairRefused', action, note }];
+    }
+  }
 }
 
 function isSame(

@@ -73,7 +73,8 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   resume: ['reversing', 'copy', 'changes'],
   commit: ['changes'],
   reverse: ['reversing'],
-  // Only while it is requested: see planReset.
+  // Only while they are requested: see planRepair and planReset.
+  repair: [],
   reset: [],
 };
 

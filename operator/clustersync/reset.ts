@@ -5,6 +5,7 @@ import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts
 import { asIdle, type Assessment } from './assessment.ts';
 import type { InstanceView } from './instance-causes.ts';
 import { isCommittedIn, isDeletedInForeground, isLetGo, resetFinalizer } from './on-record.ts';
+import { recordToken, wasUsedBefore } from './used-tokens.ts';
 
 /** What the end of a sync leaves on the destination. */
 export type ResetDestination = ClusterSync['spec']['onDelete'];
@@ -80,7 +81,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
   const { token, destination } = startOver;
   if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
     return { kind: 'none' };
-  if (wasUsedBefore(token, status)) return { kind: 'refused', token };
+  if (wasUsedBefore(token, status?.startOver)) return { kind: 'refused', token };
   if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
   if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
@@ -117,25 +118,10 @@ export function withReset(
   }
 }
 
-/** What a status has room for. */
-const maxFormerTokens = 16;
-
 type StartOver = NonNullable<ClusterSyncStatus['startOver']>;
 
-/** Whether a token of spec.startOver was there before the last one: put back, it requests nothing. */
-export function wasUsedBefore(
-  token: string,
-  status: Pick<ClusterSyncStatus, 'startOver'> | undefined,
-): boolean {
-  const { token: last, formerTokens = [] } = status?.startOver ?? {};
-  return token !== last && formerTokens.includes(token);
-}
-
-/** The token that is there now, and its predecessors. */
 function seen(former: StartOver | undefined, token: string, state: StartOver['state']): StartOver {
-  const known = former ? [...(former.formerTokens ?? []), former.token] : [];
-  const formerTokens = known.filter((each) => each !== token).slice(-maxFormerTokens);
-  return { token, state, ...(formerTokens.length > 0 && { formerTokens }) };
+  return { ...recordToken(former, token), state };
 }
 
 /** The assessment of a sync that is being ended: shows nothing of what it was. */

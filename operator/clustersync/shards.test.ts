@@ -177,6 +177,7 @@ type Triple = readonly [typeof idle, typeof idle, typeof idle];
 function after(all: Triple, answer: typeof idle, command: SyncerCommand | undefined): typeof idle {
   if (command !== undefined) {
     const after = { start: copy, pause: paused, resume: changes, commit: committing, reset: idle };
+    if (command === 'repair') return copy;
     return command === 'reverse' ? reversed(changes) : after[command];
   }
   if (answer === copy) return changes;

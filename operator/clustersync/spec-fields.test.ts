@@ -90,6 +90,12 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     { startOver: { token: 'again', destination: 'Clean' } },
     { startOver: { token: 'again', destination: 'Keep' } },
   ],
+  'repair.token': ['the same sync', { repair: { token: 'again', comparison: 'Hashes' } }],
+  'repair.comparison': [
+    'the same sync',
+    { repair: { token: 'again', comparison: 'Bytes' } },
+    { repair: { token: 'again', comparison: 'Hashes' } },
+  ],
   onDelete: ['the same sync', { onDelete: 'Clean' }],
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],

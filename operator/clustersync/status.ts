@@ -125,6 +125,7 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.preflightCheck,
     status?.commit,
     status?.startOver,
+    status?.repair,
     status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
   ];
 }

@@ -6,7 +6,8 @@ import { operandApi, unanswered } from '../operand/operand-api.ts';
 export type SyncerProgress = ReportedProgress;
 
 /** The commands that the operator sends. */
-export type SyncerCommand = 'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'reset';
+export type SyncerCommand =
+  'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'repair' | 'reset';
 
 const unreachableName = 'SyncerUnreachable';
 /** start examines both deployments first, and a commit may wait for the other instances. */

@@ -114,6 +114,21 @@ describe('OperandMonitor', () => {
     await monitor[Symbol.asyncDispose]();
   });
 
+  it('tells which request for a command was taken', async () => {
+    const processes = new Processes();
+    const { monitor, clock } = processes;
+    processes.watch('shop/orders', 'quick');
+    const command = () => monitor.observations('shop/orders').get('one')?.command;
+    for (const request of ['one', 'two']) {
+      monitor.send('shop/orders', 'one', { name: 'pause', body: {}, request });
+      assert.deepEqual(command(), { name: 'pause', request, kind: 'sending' });
+      await clock.advance(0);
+      assert.equal(command()?.request, request);
+      assert.equal(command()?.kind, 'taken');
+    }
+    await monitor[Symbol.asyncDispose]();
+  });
+
   it('asks all of many processes, each less often, so that all together are asked 200 times a second', async () => {
     const processes = new Processes();
     for (let index = 0; index < 400; index++) processes.watch(`shop/${index}`, String(index));

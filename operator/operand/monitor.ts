@@ -24,6 +24,8 @@ export interface Command<C extends string> {
   readonly body: object;
   /** In addition to those that every request has. */
   readonly headers?: Readonly<Record<string, string>>;
+  /** Tells one request for a command from another one for the same. */
+  readonly request?: string;
 }
 
 /** The result of a command. */
@@ -154,7 +156,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     const send = (command: Command<C>): void => {
       const former = observation.command;
       if (former?.kind === 'sending' || !this.#mayCommand()) return;
-      update({ command: { name: command.name, kind: 'sending' } });
+      update({ command: { ...identityOf(command), kind: 'sending' } });
       this.#track(signal, async () => {
         update({ command: await this.#send(target, command, former, signal) });
         pause.end();
@@ -203,7 +205,8 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     signal: AbortSignal,
   ): Promise<CommandState<C>> {
     const { api, logger } = this.#options;
-    const { name } = command;
+    const { name, request } = command;
+    const identity = identityOf(command);
     const answer = await api.sendCommand(target, command, {
       assertMaySend: () => {
         if (!this.#mayCommand()) throw new Error('another process may command it by now');
@@ -213,17 +216,25 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     const endedMs = this.#clock.wallMs();
     if (answer.kind === 'taken') {
       logger.info({ command: name, process: target.process }, 'command taken');
-      return { name, kind: 'taken', endedMs };
+      return { ...identity, kind: 'taken', endedMs };
     }
     const { error } = answer;
-    const isRepeated = former?.kind === 'refused' && former.name === name;
+    const isRepeated =
+      former?.kind === 'refused' && former.name === name && former.request === request;
     const attempts = isRepeated ? former.attempts + 1 : 1;
     const retryInMs = Math.round(retryDelayMs(error, attempts - 1));
     logger.warn(
       { command: name, process: target.process, error: error.name, retryInMs },
       `command refused: ${error.description}`,
     );
-    return { name, kind: 'refused', error, attempts, endedMs, retryAtMs: endedMs + retryInMs };
+    return {
+      ...identity,
+      kind: 'refused',
+      error,
+      attempts,
+      endedMs,
+      retryAtMs: endedMs + retryInMs,
+    };
   }
 
   /** Runs a task of an entry; it ends with the entry. */
@@ -263,6 +274,13 @@ class Pause {
     deadline.signal.addEventListener('abort', this.#end, { once: true });
     await promise;
   }
+}
+
+function identityOf<C extends string>({
+  name,
+  request,
+}: Command<C>): Pick<CommandState<C>, 'name' | 'request'> {
+  return { name, ...(request !== undefined && { request }) };
 }
 
 function isSameTarget(one: MonitorTarget, other: MonitorTarget | undefined): boolean {

@@ -17,8 +17,8 @@ export type ProgressAnswer<P> = {
     }
 );
 
-/** The state of the last command. Times are milliseconds since 1970. */
-export type CommandState<C extends string> = { readonly name: C } & (
+/** The state of the last command; `request` as in the command. Times are milliseconds since 1970. */
+export type CommandState<C extends string> = { readonly name: C; readonly request?: string } & (
   | { readonly kind: 'sending' }
   | { readonly kind: 'taken'; readonly endedMs: number }
   | {
@@ -74,16 +74,18 @@ export function maySend<C extends string>(
   { command, askedMs, unreachable }: Observation<unknown, C>,
   name: C,
   nowMs: number,
+  request?: string,
 ): boolean {
   if (unreachable) return false;
   if (!command) return true;
+  const isOther = command.name !== name || command.request !== request;
   switch (command.kind) {
     case 'sending':
       return false;
     case 'taken':
-      return command.name !== name || askedMs > command.endedMs;
+      return isOther || askedMs > command.endedMs;
     case 'refused':
-      return command.name !== name || nowMs >= command.retryAtMs;
+      return isOther || nowMs >= command.retryAtMs;
   }
 }
 

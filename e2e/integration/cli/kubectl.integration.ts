@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { clusterSyncs, type ClusterSyncSpec } from '../../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import { namespaces, pods } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
@@ -136,6 +136,19 @@ describe('kubectl clustersync', () => {
     await kubectl('commit', 'depot');
     assert.equal((await specOf('depot'))['state'], 'Committed');
     await assert.rejects(async () => await kubectl('reverse', 'depot'), CommandError);
+  });
+
+  it('asks for a repair by the spec, for another one each time', async () => {
+    const repairOf = async (...args: readonly string[]): Promise<ClusterSyncSpec['repair']> => {
+      await kubectl('repair', 'depot', ...args);
+      const found = await client.find(clusterSyncs, { namespace, name: 'depot' }, { signal });
+      return found?.spec.repair;
+    };
+    const first = await repairOf();
+    const second = await repairOf('--comparison', 'bytes');
+    assert.equal(first?.comparison, 'Hashes');
+    assert.equal(second?.comparison, 'Bytes');
+    assert.notEqual(first.token, second.token);
   });
 
   it('fails by the exit code of a failure where kubectl does', async () => {

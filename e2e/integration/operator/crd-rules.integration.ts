@@ -69,6 +69,7 @@ describe('the rules of the custom resources, on a real API server', () => {
           attempt: '2026-01-01',
         },
         startOver: { token: '2026-01-01', destination: 'Clean' },
+        repair: { token: '2026-01-01', comparison: 'Bytes' },
         onDelete: 'Unblock',
         dryRun: true,
         checkAgain: '2026-01-01',

@@ -85,6 +85,7 @@ export interface ClusterSyncSpec {
   direction: 'Forward' | 'Reverse';
   commit: CommitOptions;
   startOver?: StartOver;
+  repair?: Repair;
   /**
    * What to do when the ClusterSync is deleted in mid-sync. Keep: leave everything, including the state from which a ClusterSync with the same spec resumes; an event lists what is left. Unblock: end the sync for good, and lift write blocking that it has set. Clean: Unblock, and drop the collections and views that the sync has created, no others. With Unblock and Clean, a finalizer holds the ClusterSync until this is done; set Keep to release it at once.
    */
@@ -214,6 +215,19 @@ export interface StartOver {
    * What to do with the destination first. Keep: nothing; you must empty it before the new sync can start, unless initialData is Present. Unblock: lift write blocking that the sync has set. Clean: Unblock, and drop the collections and views that the sync has created, no others.
    */
   destination: 'Keep' | 'Unblock' | 'Clean';
+}
+/**
+ * Repairs the sync: it begins again from a new start time, keeps what is on the destination, and brings only what differs; once for each new token. For a sync that has lost its position (OplogRolledOver), or whose destination others have changed. A token that is there when the ClusterSync is created requests nothing. See status.repair for the outcome.
+ */
+export interface Repair {
+  /**
+   * Any text. Set a value that was never used before to repair the sync again.
+   */
+  token: string;
+  /**
+   * How documents are compared. Hashes: the servers hash their documents, and only those that differ are read. Bytes: all documents of both sides are read, which also finds what a hash does not show. A change has no effect without a new token.
+   */
+  comparison: 'Hashes' | 'Bytes';
 }
 /**
  * How to run the syncer's pods.
@@ -346,6 +360,7 @@ export interface ClusterSyncStatus {
   };
   commit?: CommitStatus;
   startOver?: StartOverStatus;
+  repair?: RepairStatus;
   /**
    * Whether the last check found nothing that prevents the start. Absent while unknown, and once the sync has begun.
    */
@@ -456,6 +471,31 @@ export interface StartOverStatus {
    * Resetting: the former sync is being ended. Done: it has ended, and the sync starts over; this token has no further effect. Refused: the sync was committed, or the token was used before, and nothing was done.
    */
   state: 'Resetting' | 'Done' | 'Refused';
+  /**
+   * The 16 tokens before it. They have no further effect, even if set again.
+   */
+  formerTokens?: string[];
+}
+/**
+ * The last token of spec.repair that the operator has seen.
+ */
+export interface RepairStatus {
+  /**
+   * The token.
+   */
+  token: string;
+  /**
+   * Requested: the repair is being given to the instances; the condition Ready says what it waits for. Begun: every instance has been given it; the condition CanCommit becomes True again when the repair is complete. NotNeeded: the token was there from the beginning, or the sync has not begun, so there is nothing to repair. Refused: the sync was committed, or the token was used before. Except for Requested, the token has no further effect.
+   */
+  state: 'Requested' | 'Begun' | 'NotNeeded' | 'Refused';
+  /**
+   * How the repair that was requested compares documents.
+   */
+  comparison?: 'Hashes' | 'Bytes';
+  /**
+   * How many repairs the instances had been given before, as far as they report it. It prevents the operator from repeating one.
+   */
+  formerRepairs?: number;
   /**
    * The 16 tokens before it. They have no further effect, even if set again.
    */
