@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import {
   events,
-  pods,
   statefulSets,
   type StatefulSet,
 } from '../../../operator/kube/builtin-resources.ts';
@@ -14,10 +13,10 @@ import { until } from '../../ground/until.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, committed, copying, idle, StandIn, topologyOf } from './stand-in.ts';
+import { ids, startTwoInstances, untilToldBy } from './two-instances.ts';
 
 const signal = new AbortController().signal;
 const port = 27182;
-const ids = ['shard-0', 'shard-1'] as const;
 
 describe('the operator with a sharded source, on a real API server', () => {
   const source = useShardedCluster({ shards: 2, syncerRoles: 'source' });
@@ -39,46 +38,6 @@ describe('the operator with a sharded source, on a real API server', () => {
     operator = await RunningOperator.start(ground.kubeconfig);
   }
 
-  /**
-   * Runs the first pod until it has told that the source is sharded, and then what Kubernetes does: that pod was made for a
-   * source of one shard, and is replaced. @returns the StatefulSet for all of them.
-   */
-  async function untilToldBy(namespace: string, address: string): Promise<StatefulSet> {
-    const first = await ground.untilMade(namespace, 'orders-syncer');
-    assert.equal(first.spec?.replicas, 1);
-    await ground.runPod(first, address);
-    await until('there are to be two', async () => {
-      const set = await ground.get(statefulSets, namespace, 'orders-syncer');
-      return set?.spec?.replicas === 2;
-    });
-    const ref = { namespace, name: 'orders-syncer-0' };
-    await ground.client.delete(pods, ref, { signal });
-    await until('the pod is gone', async () => {
-      return (await ground.get(pods, namespace, ref.name)) === undefined;
-    });
-    return await ground.untilMade(namespace, 'orders-syncer');
-  }
-
-  /** A sync whose two pods run, each with a tool behind it. */
-  async function runningSync(spec: object, ...progresses: readonly [object, object]) {
-    const { namespace, address } = await ground.newPlace();
-    const other = await ground.reserveAddress();
-    await ground.createSync(namespace, spec);
-    const stack = new AsyncDisposableStack();
-    const [first, second] = [
-      stack.use(await StandIn.start(address, port, progresses[0])),
-      stack.use(await StandIn.start(other, port, progresses[1])),
-    ];
-    for (const syncer of [first, second]) syncer.answers.set('topology', topologyOf(...ids));
-    const set = await untilToldBy(namespace, address);
-    await ground.runPod(set, address);
-    await ground.runPod(set, other, { index: 1 });
-    const stop = async (): Promise<void> => {
-      await stack.disposeAsync();
-    };
-    return { namespace, set, first, second, [Symbol.asyncDispose]: stop };
-  }
-
   it('brings all instances of a sync from its creation to its commit', async () => {
     const { namespace, address } = await ground.newPlace(source.cluster.uri('syncer'));
     const addresses = [
@@ -90,10 +49,11 @@ describe('the operator with a sharded source, on a real API server', () => {
 
     // The first pod reports what the source is, and receives no command.
     const begun = await ground.untilMade(namespace, 'orders-syncer');
+    assert.equal(begun.spec?.replicas, 1);
     const syncer = await PodProcess.start(ground.client, begun, address);
     let set: StatefulSet;
     try {
-      set = await untilToldBy(namespace, address);
+      set = await untilToldBy(ground, namespace, address);
     } finally {
       await syncer[Symbol.asyncDispose]();
     }
@@ -223,7 +183,7 @@ describe('the operator with a sharded source, on a real API server', () => {
 
   it('pauses one later that could not be reached', async () => {
     const progress = { progress: applying };
-    await using sync = await runningSync({}, progress, progress);
+    await using sync = await startTwoInstances(ground, {}, progress, progress);
     const { namespace, set, first, second } = sync;
     await ground.untilSync(namespace, 'in sync', (status) => readiness(status) === 'True InSync');
     const paused = { progress: { ...applying, state: 'PAUSED', canCommit: false } };
@@ -318,7 +278,7 @@ describe('the operator with a sharded source, on a real API server', () => {
 
   it('changes no pods when the source is away or has another shard, and commits neither way', async () => {
     const progress = { progress: applying };
-    await using sync = await runningSync({}, progress, progress);
+    await using sync = await startTwoInstances(ground, {}, progress, progress);
     const { namespace, first, second } = sync;
     const version = async () =>
       (await ground.get(statefulSets, namespace, 'orders-syncer'))?.metadata.resourceVersion;

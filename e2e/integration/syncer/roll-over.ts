@@ -6,7 +6,7 @@ import type { Side } from './cluster-pair.ts';
 const cappedPositionLost = 136;
 
 /** Writes until nothing of what was in the oplog is left. It is truncated by 16 MiB at a time. */
-export async function rollOver({ client }: Side): Promise<void> {
+export async function rollOver({ client }: Pick<Side, 'client'>): Promise<void> {
   const oplog = client.db('local').collection<{ ts: Timestamp }>('oplog.rs');
   const oldest = async (): Promise<Timestamp | undefined> =>
     (await oplog.find().sort({ $natural: 1 }).limit(1).next())?.ts;
