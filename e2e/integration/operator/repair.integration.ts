@@ -124,7 +124,7 @@ describe('a repair by the operator, on a real API server', () => {
       assert.deepEqual(after, before);
       assert.equal(await destination.db('mine').collection('notes').countDocuments(), 1);
 
-      // As GitOps applies it again, and another operator reads it.
+      // As it is applied again from Git, and another operator reads it.
       await ground.patchSync(namespace, repairOf('one'));
       await restartOperator();
       await ground.patchSync(namespace, { state: 'Paused' });
