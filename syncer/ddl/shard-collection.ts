@@ -4,6 +4,7 @@ import { canBeUnique, type ShardKey, shardKeyDocument } from '../../mongo/shard-
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import type { PlacedChunk } from '../destination/destination-sharding.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
@@ -11,6 +12,10 @@ import type { TrackedCollection } from '../store/records.ts';
 /**
  * Shards an existing collection of the destination by its shard key, and spreads its chunks over the shards, by its zones if it
  * has any. Without a shard key there it stays as it is. May be repeated.
+ *
+ * An adopted collection that is on several shards keeps its chunks and zones: moving its documents would cost more than a repair.
+ * The server also refuses to move a chunk to a shard that has a document with the same `_id` as one of the chunk: a process
+ * that dies while a document moves to another shard leaves both (seen on 6.0.27: `Location6718402`).
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(
@@ -25,6 +30,7 @@ export async function shardCollection(
   const { sharding } = destination;
   checkUniqueIndexes(namespace, indexes, key);
   await sharding.supportShardKey(namespace, indexes, key);
+  if (tracked.isAdopted && isSpread(await sharding.chunksOf(namespace))) return;
   const hasZones = await sharding.setZones(namespace, await source.kind.zonesOf(namespace));
   await sharding.shard(namespace, key);
   // The server has already spread a collection with a hashed shard key, or zones.
@@ -37,6 +43,10 @@ export async function shardCollection(
     { namespace: namespaceText(namespace), key: shardKeyDocument(key), chunks: placed },
     'sharded',
   );
+}
+
+function isSpread(chunks: readonly PlacedChunk[]): boolean {
+  return new Set(chunks.map(({ shard }) => shard)).size > 1;
 }
 
 /**

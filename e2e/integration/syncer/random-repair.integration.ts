@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { Double, MongoServerError, type Db, type Document, type MongoClient } from 'mongodb';
+import {
+  Double,
+  MongoServerError,
+  type Binary,
+  type CollectionInfo,
+  type Db,
+  type Document,
+  type MongoClient,
+} from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
@@ -104,10 +112,11 @@ async function damage(
 ): Promise<void> {
   for (const name of workloadDatabases) {
     const db = client.db(name);
-    for (const { name: coll } of await db.listCollections({ type: 'collection' }).toArray()) {
+    const found = db.listCollections<CollectionInfo>({ type: 'collection' }, { nameOnly: false });
+    for (const { name: coll, info } of await found.toArray()) {
       if (coll.startsWith('system.')) continue;
       try {
-        await damageOne(db, coll, chance, settings);
+        await damageOne(db, { coll, uuid: info?.uuid }, chance, settings);
       } catch (error) {
         // What this collection does not take, such as a delete from a capped one, the next may.
         if (!(error instanceof MongoServerError)) throw error;
@@ -116,9 +125,10 @@ async function damage(
   }
 }
 
+/** To insert by name would create a collection that the sync has dropped meanwhile: somebody else's, which it refuses to touch. */
 async function damageOne(
   db: Db,
-  coll: string,
+  { coll, uuid }: { readonly coll: string; readonly uuid: Binary | undefined },
   chance: SeededRandom,
   { drops }: { readonly drops: boolean },
 ): Promise<void> {
@@ -128,7 +138,8 @@ async function damageOne(
   if (deleted) await documents.deleteOne({ _id: deleted._id });
   if (replaced) await documents.replaceOne({ _id: replaced._id }, { ...randomFields(chance) });
   if (altered) await documents.updateOne({ _id: altered._id }, { $set: { damaged: true } });
-  await documents.insertOne({ _id: `damage ${chance.below(1e9)}` as never, of: randomId(chance) });
+  const inserted = { _id: `damage ${chance.below(1e9)}`, of: randomId(chance) };
+  await db.command({ insert: coll, collectionUUID: uuid, documents: [inserted] });
   if (chance.chance(0.2)) await documents.dropIndexes();
   if (drops && chance.chance(0.1)) await documents.drop();
 }
