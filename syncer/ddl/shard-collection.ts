@@ -15,7 +15,7 @@ import type { TrackedCollection } from '../store/records.ts';
  *
  * An adopted collection that is on several shards keeps its chunks and zones: moving its documents would cost more than a repair.
  * The server also refuses to move a chunk to a shard that has a document with the same `_id` as one of the chunk: a process
- * that dies while a document moves to another shard leaves both (seen on 6.0.27: `Location6718402`).
+ * that dies while a document moves to another shard leaves both (seen on 6.0.27: code 6718402).
  * @throws SyncError IncompatibleUniqueIndex.
  */
 export async function shardCollection(
