@@ -130,11 +130,14 @@ export class Restoration {
   async #stepsFor(collection: TrackedCollection, { namespace }: Target): Promise<IndexStep[]> {
     const { catalog, sharding, kind } = this.#destination;
     const { indexes } = collection;
-    if (this.#settings.buildIndexes === 'never' || indexes.every(isIdIndex)) return [];
-    if (kind.shardKeyOf(collection) === null)
-      return planIndexes(indexes, await catalog.indexesOf(namespace));
-    const onShards = await sharding.shardIndexesOf(namespace);
-    return planIndexesOfShards(indexes, onShards.values());
+    if (indexes.every(isIdIndex)) return [];
+    const steps =
+      kind.shardKeyOf(collection) === null
+        ? planIndexes(indexes, await catalog.indexesOf(namespace))
+        : planIndexesOfShards(indexes, (await sharding.shardIndexesOf(namespace)).values());
+    // Those that were on the destination before the sync have the replicated form, too.
+    const buildsNone = this.#settings.buildIndexes === 'never';
+    return buildsNone ? steps.filter(({ kind: step }) => step !== 'build') : steps;
   }
 
   /** An index that a user has made in place of one that is still to be built stays. */

@@ -4,7 +4,6 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
 import { SyncError } from '../../service/errors.ts';
-import { inGroupsOf } from '../../service/groups.ts';
 import type { Destination } from '../destination/destination.ts';
 import { idsOf, type DocumentChange } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
@@ -38,8 +37,13 @@ export async function putIdsAsTheyAre(
   collection: TrackedCollection,
   ids: readonly RawElement[],
 ): Promise<void> {
-  for (const group of inGroupsOf(ids, maxPutTogether))
-    await putTogether(source, destination, collection, group);
+  for (const group of groupsOf(ids.map((id) => ({ key: { id } }))))
+    await putTogether(
+      source,
+      destination,
+      collection,
+      group.map(({ key }) => key.id),
+    );
 }
 
 /**

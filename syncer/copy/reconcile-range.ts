@@ -2,7 +2,7 @@ import type { Fingerprint, FingerprintReader } from '../../mongo/fingerprints.ts
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { asBuffer, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
-import { isRefused } from '../../mongo/server-errors.ts';
+import { isRefused, isUnclear } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
 import { inGroupsWithin } from '../../service/groups.ts';
@@ -93,7 +93,8 @@ export class RangeReconciler {
     try {
       return await this.#reconcileByHash(collection, sides);
     } catch (error) {
-      if (!isRefused(error)) throw error;
+      // What the server makes to hash a document can be too large for it, where the document is not: the code says nothing.
+      if (!isRefused(error) && !isUnclear(error)) throw error;
       const namespace = namespaceText(collection.namespace);
       this.#settings.logger.debug({ namespace, reason: messageOf(error) }, 'comparing by bytes');
       return await this.#reconcileByBytes(collection, sides);

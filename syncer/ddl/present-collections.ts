@@ -117,7 +117,7 @@ export class PresentCollections {
     const name = namespaceText(wanted.namespace);
     const there = this.#there.get(name);
     if (!there) return wanted;
-    if (this.#canStay(there, wanted)) {
+    if (await this.#canStay(there, wanted)) {
       if (this.#isOwned(there)) {
         this.#there.delete(name);
         logger.debug({ namespace: name }, 'collection adopted');
@@ -145,10 +145,13 @@ export class PresentCollections {
     this.#there.set(namespaceText(namespace), { ...there, namespace });
   }
 
-  #canStay(there: CollectionInfo, { options, shardKey }: TrackedCollection): boolean {
+  async #canStay(there: CollectionInfo, wanted: TrackedCollection): Promise<boolean> {
+    const { options, shardKey, indexes } = wanted;
     const sharded = this.#shardKeys.get(namespaceText(there.namespace));
     const isSharded = sharded !== undefined && (shardKey === null || !isSameKey(sharded, shardKey));
-    return !isSharded && canKeepDocuments(there.options, options);
+    if (isSharded || !canKeepDocuments(there.options, options)) return false;
+    const present = await this.#parts.destination.catalog.indexesOf(there.namespace);
+    return idIndexVersion(present) === idIndexVersion(indexes);
   }
 
   async #drop(there: CollectionInfo): Promise<void> {
@@ -216,11 +219,19 @@ async function dropOther(
 
 /**
  * True if the documents of a collection of the destination can be made equal to those of the source's: with other options, it
- * is created again. So is a capped one, whose documents have an order.
+ * is created again. So is a capped one, whose documents have an order, and a clustered one with a TTL: what the server is
+ * deleting there when that is turned off, it deletes afterwards, too (seen on 6.0.27), so documents already compared would be lost.
  */
 export function canKeepDocuments(present: Document, wanted: Document): boolean {
   if (isTrue(present['capped']) || isTrue(wanted['capped'])) return false;
+  if (present['expireAfterSeconds'] !== undefined) return false;
   return isSameOptions(replicatedOptions(present), replicatedOptions(wanted));
+}
+
+/** The version of the index on `_id`, which only a new collection can get. */
+function idIndexVersion(indexes: readonly IndexSpec[]): number | undefined {
+  const idIndex = indexes.find(isIdIndex);
+  return idIndex && Number(idIndex['v']);
 }
 
 /** True if an index of the destination differs from one of the source in nothing but what the replicated form alters. */
