@@ -8,14 +8,17 @@ export interface Identified {
   readonly key: { readonly id: RawElement };
 }
 
-/** The limits for ids that are looked up together: a count, and bytes. */
-const maxIds = 500;
-const maxIdBytes = 8 * 1024 * 1024;
+/** The limits for ids that are looked up together. */
+const limits = { maxItems: 500, maxBytes: 8 * 1024 * 1024 };
 
 /** Changes or documents in groups whose ids fit into one query. */
 export function groupsOf<T extends Identified>(changes: readonly T[]): Generator<readonly T[]> {
-  const bytesOf = ({ key }: T): number => key.id.length;
-  return inGroupsWithin(changes, { maxItems: maxIds, maxBytes: maxIdBytes, bytesOf });
+  return inGroupsWithin(changes, { ...limits, bytesOf: ({ key }) => key.id.length });
+}
+
+/** Ids in groups that fit into one query. */
+export function idGroupsOf(ids: readonly RawElement[]): Generator<readonly RawElement[]> {
+  return inGroupsWithin(ids, { ...limits, bytesOf: ({ length }) => length });
 }
 
 /** A query for any of some ids. None is a pattern: the server refuses those. */

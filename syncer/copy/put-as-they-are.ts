@@ -1,5 +1,5 @@
 import { BSON } from 'mongodb';
-import { groupsOf } from '../../mongo/id-groups.ts';
+import { idGroupsOf } from '../../mongo/id-groups.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
@@ -23,8 +23,7 @@ export async function putAsTheyAre(
   collection: TrackedCollection,
   changes: readonly DocumentChange[],
 ): Promise<void> {
-  for (const group of groupsOf(changes))
-    await putTogether(source, destination, collection, idsOf(group));
+  await putIdsAsTheyAre(source, destination, collection, idsOf(changes));
 }
 
 /**
@@ -37,13 +36,7 @@ export async function putIdsAsTheyAre(
   collection: TrackedCollection,
   ids: readonly RawElement[],
 ): Promise<void> {
-  for (const group of groupsOf(ids.map((id) => ({ key: { id } }))))
-    await putTogether(
-      source,
-      destination,
-      collection,
-      group.map(({ key }) => key.id),
-    );
+  for (const group of idGroupsOf(ids)) await putTogether(source, destination, collection, group);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { type DocumentKey, placedQuery } from '../../mongo/document-key.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
 import { FingerprintReader } from '../../mongo/fingerprints.ts';
-import { anyOfElement, groupsOf, type Identified } from '../../mongo/id-groups.ts';
+import { anyOfElement, idGroupsOf, type Identified } from '../../mongo/id-groups.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bson.ts';
@@ -168,9 +168,8 @@ export class DestinationDocuments {
 
 /** Statements of the delete command, as bytes, that delete everything with these ids, on every shard. */
 function deleteEverywhere(ids: readonly RawElement[]): RawDocument[] {
-  const groups = groupsOf(ids.map((id) => ({ key: { id } })));
-  return [...groups].map((group) => {
-    const any = anyOfElement(group.map(({ key }) => key.id));
+  return [...idGroupsOf(ids)].map((group) => {
+    const any = anyOfElement(group);
     return new RawWriter().begin('q').value('_id', any).end().int32('limit', 0).finish();
   });
 }

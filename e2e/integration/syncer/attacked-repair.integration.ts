@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { Binary, type Collection, type Db } from 'mongodb';
-import { until } from '../../ground/until.ts';
 import { commitAndWait, useClusterPair } from './cluster-pair.ts';
 
 interface Row {
@@ -44,19 +43,6 @@ describe('a repair that is attacked', () => {
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
-
-  it('of a sync with initialData Present drops nothing that others have made since', async () => {
-    await rows(shop()).insertOne({ _id: 1 });
-    await using syncer = await pair.syncing({ initialData: 'Present' });
-    const theirs = rows(pair.destination.client.db('theirs'), 'theirs');
-    await theirs.insertOne({ _id: 1 });
-    assert.equal((await syncer.post('repair', {})).status, 200);
-    await until('the failure', async () => {
-      const { body } = await syncer.getProgress();
-      return String(body['error']).startsWith('DestinationNotEmpty: theirs.theirs');
-    });
-    assert.equal(await theirs.countDocuments(), 1);
-  });
 
   it('restores indexes that were there before, if buildIndexes is never', async () => {
     for (const db of [shop(), copy()]) {

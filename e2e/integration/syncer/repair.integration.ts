@@ -222,23 +222,25 @@ describe('a repair', () => {
     });
   }
 
-  it('drops nothing that somebody else has made on the destination', async () => {
-    await using syncer = await pair.syncing({}, options);
-    const theirs = pair.destination.client.db('theirs').collection('theirs');
-    await theirs.insertOne({ n: 1 });
-    assert.equal((await syncer.post('repair', {})).status, 200);
-    await until('the failure', async () => {
-      const { body } = await syncer.getProgress();
-      return String(body['error']).startsWith('DestinationNotEmpty: theirs.theirs');
+  for (const initialData of ['Absent', 'Present']) {
+    it(`drops nothing that somebody else has made on the destination, initialData ${initialData}`, async () => {
+      await using syncer = await pair.syncing({ initialData }, options);
+      const theirs = pair.destination.client.db('theirs').collection('theirs');
+      await theirs.insertOne({ n: 1 });
+      assert.equal((await syncer.post('repair', {})).status, 200);
+      await until('the failure', async () => {
+        const { body } = await syncer.getProgress();
+        return String(body['error']).startsWith('DestinationNotEmpty: theirs.theirs');
+      });
+      assert.equal(await theirs.countDocuments(), 1);
+      await theirs.drop();
+      assert.equal((await syncer.post('repair', {})).status, 200);
+      const { repairs } = await syncer.waitFor(({ canCommit }) => canCommit);
+      assert.equal(repairs, 2);
+      await commitAndWait(syncer);
+      await pair.assertEqual();
     });
-    assert.equal(await theirs.countDocuments(), 1);
-    await theirs.drop();
-    assert.equal((await syncer.post('repair', {})).status, 200);
-    const { repairs } = await syncer.waitFor(({ canCommit }) => canCommit);
-    assert.equal(repairs, 2);
-    await commitAndWait(syncer);
-    await pair.assertEqual();
-  });
+  }
 
   it('is refused without a sync, in a pause, after the commit, and with parameters', async () => {
     await using syncer = await pair.syncer(options);
