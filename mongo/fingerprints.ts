@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { Long, type Document, type UUID } from 'mongodb';
+import { Long, type Document, type ReadPreferenceMode, type UUID } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { idRangeQueries, type IdRange } from './id-range.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
@@ -23,13 +23,16 @@ export interface FingerprintQuery {
   readonly readConcern: Document;
   /** Refuse if the collection of this name has another UUID. */
   readonly collectionUUID?: UUID;
+  /** Which members may be read; by default the primary. */
+  readonly readPreference?: ReadPreferenceMode;
 }
 
 /**
  * A document's hash, made by the server: of its values and field names in their order (as a KeyString), and of its size in
- * bytes. Two documents that differ have the same hash only by chance (1 in 2^64), or if they differ in nothing but how a number
- * of the same value and size is stored: int64 5 and double 5, 0 and -0, decimal128 1.0 and 1.00; or a string and a symbol.
- * Known by trying on 6.0.27 and 7.0.28; 6.0.5 has no `$_internalKeyStringValue`, and refuses.
+ * bytes. Two documents that differ have the same hash only by chance (1 in 2^64), or if they are of the same size and differ in nothing but
+ * how numbers of the same value are stored (int64 5 and double 5, 0 and -0, decimal128 1.0 and 1.00, the bits of a NaN), a string that
+ * is a symbol, or the names of an array's elements. Known by trying on 6.0.27 and 7.0.28, in `fingerprints.integration.ts`; 6.0.5 has no
+ * `$_internalKeyStringValue`, and refuses.
  */
 const documentHash = {
   $toHashedIndexKey: {
@@ -38,16 +41,24 @@ const documentHash = {
   },
 };
 
-/** Sums of hashes below this fit into 64 bits, if a bucket has no more than 32,768 documents. */
-const summedBelow = Long.fromBigInt(1n << 48n);
+/** The hashes that a bucket sums up are below this. */
+const summedBelow = 1n << 48n;
+
+/** As many documents as a bucket may have for its sum to fit into 64 bits. */
+export const maxSummed = Number((1n << 63n) / summedBelow);
 
 /**
  * Buckets of a range, in each direction from zero: of 100,000 documents, one that differs makes about 25 be looked at one by one.
  */
 const bucketCount = 2_048;
 
-/** The bucket of a document, by its `_id`. */
-const bucket = { $mod: [{ $toHashedIndexKey: '$_id' }, { $literal: bucketCount }] };
+/** The bucket of a document, by its `_id`. The hash of a number alone is that of its whole part: all ids below 1 would share it. */
+const bucket = {
+  $mod: [
+    { $toHashedIndexKey: { $_internalKeyStringValue: { input: '$_id' } } },
+    { $literal: bucketCount },
+  ],
+};
 
 /** The documents of one bucket together. */
 export interface Bucket {
@@ -86,7 +97,7 @@ export class FingerprintReader {
           _id: bucket,
           n: { $sum: 1 },
           s: { $sum: { $bsonSize: '$$ROOT' } },
-          h: { $sum: { $mod: [documentHash, summedBelow] } },
+          h: { $sum: { $mod: [documentHash, Long.fromBigInt(summedBelow)] } },
         },
       },
     ];
@@ -154,8 +165,11 @@ export class FingerprintReader {
   }
 
   async #open(command: Document): Promise<RawCursor> {
-    const { db } = this.#query.namespace;
-    return await RawCursor.open(this.#cluster.raw, db, command, { signal: this.#signal });
+    const { namespace, readPreference } = this.#query;
+    return await RawCursor.open(this.#cluster.raw, namespace.db, command, {
+      signal: this.#signal,
+      ...(readPreference && { readPreference }),
+    });
   }
 }
 

@@ -22,6 +22,14 @@ describe('readVerification', () => {
     assert.equal(verdictOf({ verdict: 1 }), undefined);
   });
 
+  it('reads how many documents a proof rests on by hashes, if a tool says so', () => {
+    const hashedOf = (proof: unknown) =>
+      readVerification({ phase: 'idle', proof })?.documentsHashed;
+    assert.equal(hashedOf({ documentsHashed: 7 }), 7);
+    for (const none of [undefined, null, {}, { documentsHashed: '7' }, { documentsHashed: 0.5 }])
+      assert.equal(hashedOf(none), undefined);
+  });
+
   it('omits rows that are not a name and a count', () => {
     const rows = [
       { kind: 'a', count: 2 },

@@ -16,6 +16,8 @@ export interface ReportedVerification {
   readonly verdict: string | null | undefined;
   /** What each side counts after all writes. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | undefined;
+  /** How many documents of each side it has compared by hashes alone. */
+  readonly documentsHashed: number | undefined;
   /** Its counts of tasks, as received. */
   readonly verificationStatus: JsonObject | undefined;
   /** Number of the pass; 0 is the first. */
@@ -74,6 +76,7 @@ export function readVerification(progress: unknown): ReportedVerification | unde
     error: errorTextOf(raw['error']),
     verdict: verdict === null ? null : textOf(verdict),
     documentsCounted: countedIn(raw['proof']),
+    documentsHashed: wholeNumberOf(objectOf(raw['proof'])['documentsHashed']),
     verificationStatus: isObject(tasks) ? tasks : undefined,
     generation: numberOf(raw['generation']),
     generationKind: textOf(raw['generationKind']),

@@ -74,6 +74,7 @@ export async function openVerifier(
       rangeBytes: options.partitionMebibytes * 1024 * 1024,
       readPreference: options.readPreference,
       rateLimit: new RateLimit(options.maxBytesPerSecond),
+      comparison: options.comparison,
       reportValues: options.reportValues,
     },
     identity,

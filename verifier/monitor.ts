@@ -41,7 +41,7 @@ export class VerifierMonitor {
     });
   }
 
-  addCompared({ count, bytes }: DocumentList): void {
+  addCompared({ count, bytes }: Pick<DocumentList, 'count' | 'bytes'>): void {
     this.documentsCompared += count;
     this.bytesCompared += bytes;
   }

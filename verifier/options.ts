@@ -61,6 +61,13 @@ export const verifierOptionTable = {
     default: false,
     description: 'delete what the metadata store holds of the verification, and start over',
   },
+  comparison: {
+    type: 'string',
+    default: 'bytes',
+    choices: ['bytes', 'hashes'],
+    description:
+      'compare documents byte for byte, or by hashes that the servers make of them, so that only documents that differ leave their server',
+  },
   reportValues: {
     type: 'boolean',
     default: false,

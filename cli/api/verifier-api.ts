@@ -30,6 +30,8 @@ export interface VerificationProgress {
   readonly documentsCompared: number;
   /** The count of each side after all writes; null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
+  /** How many documents of each side were compared by hashes alone, as far as it is reported with the verdict `equal`. */
+  readonly documentsHashed: number;
   readonly bytesCompared: number;
   /** The verifier's whole report. */
   readonly reported: ReportedVerification;
@@ -96,6 +98,7 @@ export function verificationOf(reported: ReportedVerification): VerificationProg
     documentsCompared: reported.documentsCompared ?? 0,
     bytesCompared: reported.bytesCompared ?? 0,
     documentsCounted: reported.documentsCounted ?? null,
+    documentsHashed: reported.documentsHashed ?? 0,
     reported,
   };
 }

@@ -89,6 +89,13 @@ describe('the picture of a sync', () => {
       'warning    no answer',
       'warning    the oplog \ufffd[2J is short',
     ]);
+    const equal = verificationFrom({
+      ...{ phase: 'idle', verdict: 'equal', documentsCompared: 5, proof: { documentsHashed: 4 } },
+    });
+    assert.match(
+      plainLine({ ...after, verification: equal }, style),
+      /equal {2}5 documents compared, 4 by hashes$/,
+    );
     const asOf = '2026-01-01T11:00:00.000Z';
     const stale = { ...after, verification: { ...verification, asOf } };
     assert.match(

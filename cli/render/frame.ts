@@ -171,10 +171,11 @@ function indexesLine({ built, total }: { readonly built: number; readonly total:
 /** A verification in words. */
 export function verificationText(verification: VerificationProgress): string {
   const { verdict, error, generation, mismatchCount, documentsCompared, phase } = verification;
-  const { asOf } = verification;
+  const { asOf, documentsHashed } = verification;
   if (error !== null) return harmless(error);
   const compared = `${countOf(documentsCompared, 'document')} compared`;
-  if (verdict !== null) return `${verdict}  ${compared}`;
+  const byHashes = documentsHashed > 0 ? `, ${countText(documentsHashed)} by hashes` : '';
+  if (verdict !== null) return `${verdict}  ${compared}${byHashes}`;
   if (phase === 'idle') return 'has not begun';
   return [
     `pass ${generation + 1}`,

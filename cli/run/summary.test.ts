@@ -13,6 +13,7 @@ const summary: Summary = {
   eventsApplied: 10,
   documentsCompared: 3,
   documentsCounted: { source: 3, destination: 3 },
+  documentsHashed: 0,
   mismatchCount: 0,
   mismatches: [],
   warnings: [],
@@ -35,6 +36,14 @@ describe('the summary of a migration', () => {
     const text = summaryText({ ...summary, documentsCounted }, 'text');
     assert.match(text, /counted .*1,200 on the source, 1,201 on the destination/);
     assert.doesNotMatch(summaryText({ ...summary, documentsCounted: null }, 'text'), /counted/);
+  });
+
+  it('tells how many documents were compared by hashes, if any', () => {
+    assert.match(
+      summaryText({ ...summary, documentsHashed: 1200 }, 'text'),
+      /by hashes .*1,200 doc/,
+    );
+    assert.doesNotMatch(summaryText(summary, 'text'), /hashes/);
   });
 
   it('says first of all that both sides are different', () => {

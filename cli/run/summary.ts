@@ -33,6 +33,8 @@ export interface Summary {
   readonly documentsCompared: number | null;
   /** Null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
+  /** How many documents of each side were compared by hashes alone, as far as it is reported with the verdict `equal`. */
+  readonly documentsHashed: number;
   readonly mismatchCount: number | null;
   /** The first of them. */
   readonly mismatches: readonly string[];
@@ -58,6 +60,7 @@ export function summaryOf(
     eventsApplied: sync.eventsApplied,
     documentsCompared: verification?.documentsCompared ?? null,
     documentsCounted: verification?.documentsCounted ?? null,
+    documentsHashed: verification?.documentsHashed ?? 0,
     mismatchCount: verification?.mismatchCount ?? null,
     mismatches: verification?.mismatches ?? [],
     warnings: sync.warnings,
@@ -71,7 +74,7 @@ export function summaryText(summary: Summary, format: OutputFormat): string {
 
 function textOf(summary: Summary): string {
   const { verdict, copiedBytes, eventsApplied, mismatchCount } = summary;
-  const { documentsCompared, documentsCounted } = summary;
+  const { documentsCompared, documentsCounted, documentsHashed } = summary;
   const mismatches = summary.mismatches.slice(0, maxNamed);
   const more = (mismatchCount ?? 0) - mismatches.length;
   return [
@@ -85,6 +88,7 @@ function textOf(summary: Summary): string {
       changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
       compared: documentsCompared === null ? undefined : countOf(documentsCompared, 'document'),
       counted: documentsCounted === null ? undefined : countedText(documentsCounted),
+      'by hashes': documentsHashed > 0 ? countOf(documentsHashed, 'document') : undefined,
       differences: mismatchCount === null ? undefined : countText(mismatchCount),
     }),
     ...mismatches.map((mismatch) => `  ${harmless(mismatch)}\n`),

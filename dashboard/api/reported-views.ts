@@ -11,7 +11,7 @@ type InstanceFigures = Pick<
 
 type VerificationFigures = Pick<
   VerificationView,
-  'generation' | 'documentsCompared' | 'documentsDone' | 'documentsTotal'
+  'generation' | 'documentsCompared' | 'documentsHashed' | 'documentsDone' | 'documentsTotal'
 >;
 
 /** The figures of one process of a sync; undefined if it has not reported any. */
@@ -32,6 +32,7 @@ export function verificationFigures(
   return {
     generation: reported?.generation ?? null,
     documentsCompared: reported?.documentsCompared ?? null,
+    documentsHashed: reported?.documentsHashed ?? null,
     documentsDone: reported?.generationStats.documentsCompared ?? null,
     documentsTotal: reported?.generationStats.documentsTotal ?? null,
   };

@@ -102,6 +102,8 @@ export interface VerificationView extends VerificationSummary {
   /** Number of the pass; 0 is the first. */
   readonly generation: number | null;
   readonly documentsCompared: number | null;
+  /** How many documents of each side were compared by hashes alone; null until that is known. */
+  readonly documentsHashed: number | null;
   /** Of the current pass. */
   readonly documentsDone: number | null;
   readonly documentsTotal: number | null;

@@ -33,6 +33,7 @@ const noneTexts: Readonly<Record<SyncRow['carriedOutBy'], string>> = {
 function progress({
   name,
   documentsCompared,
+  documentsHashed,
   documentsDone,
   documentsTotal,
   generation,
@@ -48,6 +49,9 @@ function progress({
       { class: 'muted' },
       h('span', { class: 'name' }, foreignText(name)),
       documentsCompared !== null && ` · ${countOf(documentsCompared, 'document')} compared`,
+      documentsHashed !== null &&
+        documentsHashed > 0 &&
+        `, ${countText(documentsHashed)} by hashes`,
       generation !== null && ` · pass ${generation + 1}`,
     ),
     isKnown && bar((documentsDone / documentsTotal) * 100, 'Compared in this pass'),

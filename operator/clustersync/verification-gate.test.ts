@@ -62,6 +62,7 @@ describe('what a commit waits for in its verification', () => {
       metadata: { name: 'check', namespace: 'shop' },
       spec: {
         clusterSyncRef: { name },
+        comparison: 'Bytes',
         parallelism: 1,
         verifier: { resources: {}, logLevel: 'info' },
         ...(rerun !== undefined && { rerun }),

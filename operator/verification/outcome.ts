@@ -11,7 +11,9 @@ import {
 
 /** How a verification ended. */
 export type Outcome =
-  | { readonly kind: 'equal' | 'different'; readonly message: string }
+  /** `documentsHashed` of each side were compared by hashes alone. */
+  | { readonly kind: 'equal'; readonly documentsHashed: number }
+  | { readonly kind: 'different'; readonly message: string }
   | { readonly kind: 'error'; readonly error: ApiError };
 
 /** What the outcome depends on. */
@@ -48,7 +50,7 @@ export function outcomeOf(
 function verdictOf(progress: VerifierProgress, verdict: string): Outcome {
   if (verdict === 'different') return different(progress);
   if (verdict === 'equal' && failuresIn(progress) === 0) {
-    return { kind: 'equal', message: 'the data of both deployments is equal' };
+    return { kind: 'equal', documentsHashed: progress.documentsHashed ?? 0 };
   }
   return noVerdict(progress, `the verdict ${JSON.stringify(verdict.slice(0, maxQuotedLength))}`);
 }

@@ -47,6 +47,7 @@ export function verifierObjects(
       port: verifierPort,
       args: [
         ...scopeArguments(spec, clusterSync),
+        ...(spec.comparison === 'Hashes' ? ['--comparison=hashes'] : []),
         `--srcURIFile=${secretPath(source)}`,
         `--destURIFile=${secretPath(destination)}`,
         `--metaURIFile=${secretPath(destination)}`,

@@ -30,7 +30,7 @@ export function withRun(
   clusterSync: ClusterSync | undefined,
 ): RunningVerification {
   const { spec, status, metadata } = verification;
-  const inputsHash = hashOf(spec.filter ?? {});
+  const inputsHash = hashOf(spec);
   const former = status?.run;
   const direction = clusterSync ? (clusterSync.status?.direction ?? 'Forward') : former?.direction;
   const syncStartedAt = (clusterSync && syncOnRecord(clusterSync)) ?? former?.syncStartedAt;
@@ -69,6 +69,8 @@ export function jsonArgument(name: string, value: unknown): string {
   return `--${name}=${JSON.stringify(value).replaceAll('$', String.raw`\u0024`)}`;
 }
 
-function hashOf(filter: NonNullable<SyncVerificationSpec['filter']>): string {
-  return createHash('sha256').update(JSON.stringify(filter)).digest('hex').slice(0, 16);
+/** What is compared, and how. That of `Bytes` is what an operator without `spec.comparison` has recorded. */
+function hashOf({ filter, comparison }: SyncVerificationSpec): string {
+  const inputs = { ...filter, ...(comparison === 'Hashes' && { comparison }) };
+  return createHash('sha256').update(JSON.stringify(inputs)).digest('hex').slice(0, 16);
 }

@@ -42,6 +42,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     { filter: { ...included, excludeNamespaces: [{ database: 'a', collections: ['c'] }] } },
     { filter: included },
   ],
+  comparison: ['another run', { comparison: 'Hashes' }],
   rerun: ['another run', { rerun: 'again' }],
   parallelism: ['the same run', { parallelism: 7 }],
   ttlSecondsAfterFinished: ['the same run', { ttlSecondsAfterFinished: 60 }],
@@ -135,6 +136,34 @@ describe('a SyncVerification', () => {
       assert.ok(args.includes('--attempt=1'));
     });
   }
+
+  it('is given to a verifier that compares by hashes only where it says so', () => {
+    for (const [comparison, isByHashes] of [
+      ['Bytes', false],
+      ['Hashes', true],
+    ] as const) {
+      const args = argumentsOf(decide(verification(undefined, { comparison }), world()));
+      assert.equal(args.includes('--comparison=hashes'), isByHashes);
+    }
+  });
+
+  it('says of how many documents only hashes say that they are equal', () => {
+    const proof = { documentsHashed: 1234 };
+    const [, , { status } = {}] = follow([
+      running(idle),
+      running(checking),
+      running({ ...equal, proof }, finished),
+    ]);
+    assert.match(
+      findCondition(status?.conditions, 'Consistent')?.message ?? '',
+      /^the data of both deployments is equal, 1234 documents by their hashes alone\. Compared/,
+    );
+  });
+
+  it('keeps the run that an operator has recorded which knew no comparison', () => {
+    const { ended } = statusesOf({});
+    assert.equal(ended.run?.inputsHash, '44136fa355b3678a', 'the hash of no filter');
+  });
 
   it('says what was compared where that is not all that the sync selects', () => {
     for (const [spec, said] of [

@@ -221,13 +221,18 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
 }
 
 function outcomeText(
-  { kind, message }: Outcome & { readonly message: string },
+  outcome: Exclude<Outcome, { readonly kind: 'error' }>,
   { verification }: StatusInput,
 ): string {
-  const isOfPart = verification.spec.filter !== undefined;
-  return kind === 'equal' && isOfPart
-    ? 'what spec.filter selects is equal on both deployments'
-    : message;
+  if (outcome.kind === 'different') return outcome.message;
+  const equal =
+    verification.spec.filter === undefined
+      ? 'the data of both deployments is equal'
+      : 'what spec.filter selects is equal on both deployments';
+  const { documentsHashed } = outcome;
+  return documentsHashed === 0
+    ? equal
+    : `${equal}, ${documentsHashed} documents by their hashes alone`;
 }
 
 /** Which data a verdict is about: it says nothing about any other. */

@@ -13,6 +13,8 @@ export interface VerifierProgress {
   readonly error: ApiError | undefined;
   /** Undefined if the tool has no such field, null if it does not know yet. */
   readonly verdict: string | null | undefined;
+  /** How many documents of each side were compared by hashes alone; undefined if the tool does not say. */
+  readonly documentsHashed: number | undefined;
   /** Its counts of tasks. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
   /** The time that the report describes, if the verifier does not know the latest state; undefined if it does, or does not say. */
@@ -45,9 +47,9 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
   const read = readVerification(progress);
   if (!read) return undefined;
   const { mismatches: _, ...raw } = read.raw;
-  const { phase, verdict, verificationStatus, asOf, error } = read;
+  const { phase, verdict, documentsHashed, verificationStatus, asOf, error } = read;
   return {
-    ...{ phase, verdict, raw },
+    ...{ phase, verdict, documentsHashed, raw },
     verificationStatus: verificationStatus && countsIn(verificationStatus),
     error: error === undefined ? undefined : apiError(errorInText(error), true),
     asOf: asOf?.slice(0, maxTimeLength),

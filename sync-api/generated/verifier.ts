@@ -208,6 +208,10 @@ export interface Proof {
   collections: number;
   ranges: number;
   documentsCompared: OfSides;
+  /**
+   * as many of each side were compared by hashes that the servers made, all others byte for byte
+   */
+  documentsHashed: number;
   documentsCounted: OfSides;
 }
 export interface OfSides {
@@ -311,6 +315,10 @@ export interface Coverage {
    */
   ranges: number;
   documentsCompared: OfSides;
+  /**
+   * as many of each side were compared by hashes that the servers made, all others byte for byte
+   */
+  documentsHashed: number;
   /**
    * after all writes, before the verdict `equal`; null until then
    */

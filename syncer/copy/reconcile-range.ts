@@ -1,11 +1,13 @@
+import {
+  compareBuckets,
+  compareFingerprints,
+  type Sides,
+} from '../../mongo/compared-fingerprints.ts';
 import type { Fingerprint, FingerprintReader } from '../../mongo/fingerprints.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { asBuffer, valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
 import { isRefused, isUnclear } from '../../mongo/server-errors.ts';
-import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
-import { inGroupsWithin } from '../../service/groups.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -13,9 +15,6 @@ import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre } from './put-as-they-are.ts';
-
-/** Fingerprints of one side that are held at a time. */
-const maxHeld = 20_000;
 
 /** What the reconciler reports to, and how it compares. */
 interface ReconcilerSettings {
@@ -39,12 +38,6 @@ interface Outcome {
   readonly bytes: number;
   /** Documents that differed, or that one side did not have. */
   readonly differing: number;
-}
-
-/** The documents of both sides: of the source, and of the destination. */
-interface Sides<T> {
-  readonly source: T;
-  readonly destination: T;
 }
 
 /**
@@ -105,24 +98,11 @@ export class RangeReconciler {
     collection: TrackedCollection,
     sides: Sides<FingerprintReader>,
   ): Promise<Outcome> {
-    const { source, destination } = await bothOf(sides, async (side) => await side.buckets());
-    const documentsIn = (key: number): number =>
-      Math.max(source.get(key)?.documents ?? 0, destination.get(key)?.documents ?? 0);
-    const keys = new Set([...source.keys(), ...destination.keys()]);
-    const differing = [...keys].filter((key) => {
-      const [one, other] = [source.get(key), destination.get(key)];
-      return one?.documents !== other?.documents || one?.sum !== other?.sum;
-    });
-    const limits = { maxItems: Infinity, maxBytes: maxHeld, bytesOf: documentsIn };
+    const { read, differing } = await compareBuckets(sides);
     let differences = 0;
-    for (const group of inGroupsWithin(differing, limits))
+    for (const group of differing)
       differences += await this.#bring(collection, sides, (side) => side.inBuckets(group));
-    let [documents, bytes] = [0, 0];
-    for (const bucket of source.values()) {
-      documents += bucket.documents;
-      bytes += bucket.bytes;
-    }
-    return { documents, bytes, differing: differences };
+    return { ...read.source, differing: differences };
   }
 
   async #reconcileByBytes(
@@ -148,40 +128,8 @@ export class RangeReconciler {
     sides: Sides<FingerprintReader>,
     read: (side: FingerprintReader) => AsyncGenerator<Fingerprint, void>,
   ): Promise<number> {
-    const { source, destination } = await bothOf(sides, async (side) => await hashesOf(read(side)));
-    const ids: RawElement[] = [];
-    for (const [key, { id, hash }] of source) if (destination.get(key)?.hash !== hash) ids.push(id);
-    for (const [key, { id }] of destination) if (!source.has(key)) ids.push(id);
-    await putIdsAsTheyAre(this.#source, this.#destination, collection, ids);
-    return ids.length;
+    const { differing } = await compareFingerprints(sides, read);
+    await putIdsAsTheyAre(this.#source, this.#destination, collection, differing);
+    return differing.length;
   }
-}
-
-/** The hashes by `_id`. If shards have several documents of one `_id`, it has the sum of their hashes. */
-async function hashesOf(
-  fingerprints: AsyncGenerator<Fingerprint, void>,
-): Promise<ReadonlyMap<string, Fingerprint>> {
-  const hashes = new Map<string, Fingerprint>();
-  for await (const { id, hash } of fingerprints) {
-    const value = Uint8Array.from(valueBytes(id));
-    const key = `${id.type}:${asBuffer(value).toString('latin1')}`;
-    const other = hashes.get(key)?.hash ?? 0n;
-    const own = { ...id, bytes: value, offset: 0, length: value.length };
-    hashes.set(key, { id: own, hash: hash + other });
-  }
-  return hashes;
-}
-
-/** Asks both sides at the same time. */
-async function bothOf<T, R>(sides: Sides<T>, ask: (side: T) => Promise<R>): Promise<Sides<R>> {
-  const answers = new Map<T, R>();
-  await forEachConcurrently([sides.source, sides.destination], 2, async (side) => {
-    answers.set(side, await ask(side));
-  });
-  const of = (side: T): R => {
-    const answer = answers.get(side);
-    if (answer === undefined) throw new Error('a side has not been asked');
-    return answer;
-  };
-  return { source: of(sides.source), destination: of(sides.destination) };
 }

@@ -19,7 +19,7 @@ import {
   type Fetches,
   type ReadContext,
 } from './read-documents.ts';
-import type { Amount, OfSides, Side } from './sides.ts';
+import type { Amount, OfSides, ReadDocuments, Side } from './sides.ts';
 
 /** What every comparison needs. */
 export interface CompareContext extends OfSides<Side>, ReadContext {
@@ -48,7 +48,7 @@ export interface Comparison extends DocumentDifferences {
   /** Documents of the source that were compared, and their bytes. */
   readonly compared: Amount;
   /** Documents of each side, if all of a range were read on both; null if it was abandoned, and for single ids. */
-  readonly read: OfSides<number> | null;
+  readonly read: ReadDocuments | null;
 }
 
 /**
@@ -75,7 +75,7 @@ export async function compareRange(
     copyCount += list.count;
   };
   const compared = (): Comparison => {
-    const read = { source: amount.total.documents, destination: copyCount };
+    const read = { source: amount.total.documents, destination: copyCount, hashed: 0 };
     return { found, isOverflowing: false, compared: amount.total, read };
   };
   const found: DocumentDifference[] = [];
@@ -186,7 +186,7 @@ export async function compareUnordered(
 ): Promise<Comparison> {
   const amount = new AmountCounter();
   const found: DocumentDifference[] = [];
-  const read = { source: 0, destination: 0 };
+  const read = { source: 0, destination: 0, hashed: 0 };
   for (const side of ['source', 'destination'] as const) {
     for await (const { list } of readRange(context, context[side], namespace, wholeRange)) {
       read[side] += list.count;

@@ -3,7 +3,7 @@ import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { Side } from './sides.ts';
+import { readConcernOf, type Side } from './sides.ts';
 
 /** Limits the bytes read per second, of both sides together. */
 export class RateLimit {
@@ -130,15 +130,14 @@ export function inOrder({ isSharded }: Side, query: Document): Document {
 
 async function openDocuments(
   { signal, readPreference }: ReadContext,
-  { cluster, readAfter }: Side,
+  side: Side,
   { db, coll }: Namespace,
   query: Document,
 ): Promise<RawCursor> {
-  const readConcern = { level: 'majority', afterClusterTime: readAfter };
   return await RawCursor.open(
-    cluster.raw,
+    side.cluster.raw,
     db,
-    { find: coll, ...query, readConcern },
+    { find: coll, ...query, readConcern: readConcernOf(side) },
     { signal, readPreference },
   );
 }

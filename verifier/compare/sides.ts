@@ -1,4 +1,4 @@
-import type { Timestamp } from 'mongodb';
+import type { Document, Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 
 /** The two sides of a comparison. */
@@ -14,6 +14,11 @@ export interface Side {
   readonly isSharded: boolean;
   /** Reads see every write up to this cluster time, even from a newly elected primary. */
   readonly readAfter: Timestamp;
+}
+
+/** How a side's documents are read. */
+export function readConcernOf({ readAfter }: Side): Document {
+  return { level: 'majority', afterClusterTime: readAfter };
 }
 
 /** The two sides as a pass reads them. */
@@ -34,4 +39,10 @@ export function sidesOf(
 export interface Amount {
   readonly documents: number;
   readonly bytes: number;
+}
+
+/** Documents of each side that were compared. */
+export interface ReadDocuments extends OfSides<number> {
+  /** As many of each side were compared by hashes that the servers made; all others byte for byte. */
+  readonly hashed: number;
 }

@@ -16,7 +16,7 @@ const whole: RangeTask = {
   work: { kind: 'collection' },
   state: 'completed',
   claim: 'mine',
-  read: { source: 7, destination: 6 },
+  read: { source: 7, destination: 6, hashed: 5 },
   parts: null,
   part: null,
 };
@@ -33,7 +33,7 @@ function split(count: number): RangeTask[] {
     },
     state: index % 2 === 0 ? 'completed' : 'failed',
     claim: 'other',
-    read: { source: 10, destination: index },
+    read: { source: 10, destination: index, hashed: 3 },
     part: { parent: 'whole', claim: 'mine', index },
   }));
   return [{ ...whole, read: null, parts: count }, ...parts];
@@ -50,7 +50,7 @@ describe('coverageOf', () => {
       kind: 'covered',
       namespace: items,
       ranges: 1,
-      read: { source: 7, destination: 6 },
+      read: { source: 7, destination: 6, hashed: 5 },
     });
   });
 
@@ -68,7 +68,7 @@ describe('coverageOf', () => {
             kind: 'covered',
             namespace: items,
             ranges: count,
-            read: { source: 10 * count, destination },
+            read: { source: 10 * count, destination, hashed: 3 * count },
           });
         },
       ),

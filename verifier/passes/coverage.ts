@@ -1,7 +1,7 @@
 import type { Binary } from 'mongodb';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { OfSides } from '../compare/sides.ts';
+import type { ReadDocuments } from '../compare/sides.ts';
 import type { Coverage, PassRecord, RangeTask } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
 
@@ -12,7 +12,7 @@ export type NamespaceCoverage =
       readonly kind: 'covered';
       readonly namespace: Namespace;
       readonly ranges: number;
-      readonly read: OfSides<number>;
+      readonly read: ReadDocuments;
     }
   /** A task was abandoned before its end, and has noted the namespace for the next pass. */
   | { readonly kind: 'unread'; readonly namespace: Namespace }
@@ -69,9 +69,13 @@ function coverageBy(
   }
   const reads = parts.flatMap(({ read }) => read ?? []);
   if (reads.length < parts.length) return { kind: 'unread', namespace };
-  const total = (side: keyof OfSides<number>): number =>
+  const total = (side: keyof ReadDocuments): number =>
     reads.reduce((sum, read) => sum + read[side], 0);
-  const read = { source: total('source'), destination: total('destination') };
+  const read = {
+    source: total('source'),
+    destination: total('destination'),
+    hashed: total('hashed'),
+  };
   return { kind: 'covered', namespace, ranges: parts.length, read };
 }
 

@@ -87,6 +87,7 @@ class GrowingProof implements ProofResult {
     collections: 0,
     ranges: 0,
     documentsCompared: { source: 0, destination: 0 },
+    documentsHashed: 0,
     documentsCounted: { source: 0, destination: 0 },
   };
 
@@ -105,6 +106,7 @@ class GrowingProof implements ProofResult {
       collections: proof.collections + 1,
       ranges: proof.ranges + ranges,
       documentsCompared: sum(proof.documentsCompared, read),
+      documentsHashed: proof.documentsHashed + read.hashed,
       documentsCounted: sum(proof.documentsCounted, counted),
     };
   }

@@ -36,6 +36,7 @@ function hostileReport(): Report {
       generation: 0,
       ranges: 1,
       documentsCompared: counts.documents,
+      documentsHashed: 0,
       documentsCounted: null,
     },
   };
@@ -96,6 +97,44 @@ const head: ReportHead = {
 };
 
 const nothing = { documents: 0, bytes: 0 };
+
+describe('formatReport, of a verdict', () => {
+  for (const [documentsHashed, said] of [
+    [0, ''],
+    [4, ' (4 of each by hashes)'],
+  ] as const)
+    it(`says where ${documentsHashed} of its documents were compared by hashes`, async () => {
+      const counts = {
+        documentsCompared: { source: 5, destination: 6 },
+        documentsHashed,
+        documentsCounted: { source: 5, destination: 5 },
+      };
+      const coverage = { generation: 0, ranges: 2, ...counts };
+      const [tasks, endedTasks, failedTasks] = [1, 1, 0];
+      const report = {
+        head: { ...head, verdict: 'equal', proof: { collections: 1, ranges: 2, ...counts } },
+        mismatches: streamOf<MismatchView>(),
+        namespaces: streamOf<NamespaceReport>({
+          ...{ namespace: 'a.b', tasks, endedTasks, failedTasks, coverage },
+          ...{ compared: nothing, expected: nothing },
+        }),
+      } as const;
+      let text = '';
+      for await (const piece of formatReport(report, 'text')) text += piece;
+      assert.ok(
+        text.includes(
+          `counted:      5 documents on the source and 5 on the destination, in 1 collections read in 2 ranges${said}\n`,
+        ),
+        text,
+      );
+      assert.ok(
+        text.includes(
+          `a.b: compared 5 documents of the source and 6 of the destination${said}, counted 5 and 5\n`,
+        ),
+        text,
+      );
+    });
+});
 
 async function* namespacesOf(...names: string[]): AsyncGenerator<NamespaceReport> {
   for (const namespace of names) {

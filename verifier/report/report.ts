@@ -77,17 +77,24 @@ async function* formatText({ head, mismatches, namespaces }: Report): AsyncGener
 /** How many documents of a collection were compared and counted. */
 function coverageText({
   documentsCompared,
+  documentsHashed,
   documentsCounted,
 }: NonNullable<NamespaceReport['coverage']>): string {
-  const compared = `compared ${documentsCompared.source} documents of the source and ${documentsCompared.destination} of the destination`;
+  const compared = `compared ${documentsCompared.source} documents of the source and ${documentsCompared.destination} of the destination${hashedText(documentsHashed)}`;
   if (documentsCounted === null) return compared;
   return `${compared}, counted ${documentsCounted.source} and ${documentsCounted.destination}`;
 }
 
+/** Which comparison a number of documents rests on. */
+function hashedText(documentsHashed: number): string {
+  return documentsHashed === 0 ? '' : ` (${documentsHashed} of each by hashes)`;
+}
+
 /** The proof of the verdict `equal`, in a few words. */
-export function proofText({ collections, ranges, documentsCounted }: Proof): string {
+export function proofText(proof: Proof): string {
+  const { collections, ranges, documentsHashed, documentsCounted } = proof;
   const { source, destination } = documentsCounted;
-  return `${source} documents on the source and ${destination} on the destination, in ${collections} collections read in ${ranges} ranges`;
+  return `${source} documents on the source and ${destination} on the destination, in ${collections} collections read in ${ranges} ranges${hashedText(documentsHashed)}`;
 }
 
 /** A difference in one line. */

@@ -7,7 +7,7 @@ import { inGroupsOf } from '../../service/groups.ts';
 import type { OfSides } from '../compare/sides.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
-import { tallyIn } from './stored-records.ts';
+import { readDocumentsIn, tallyIn } from './stored-records.ts';
 
 interface Stored extends Document {
   _id: string;
@@ -150,7 +150,7 @@ function coverageIn(record: CheckedValue): CountedCoverage {
     generation: record.field('generation').count(),
     isOfLast: record.field('isOfLast').boolean(),
     ranges: record.field('ranges').count(),
-    read: sidesIn(record.field('read')),
+    read: readDocumentsIn(record.field('read')),
     counted: counted && sidesIn(counted),
   };
 }

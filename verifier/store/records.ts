@@ -2,7 +2,7 @@ import type { Binary, Timestamp } from 'mongodb';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
-import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
 
 /** Version of the stored state: any other one is refused. */
 export const formatVersion = 6;
@@ -134,7 +134,7 @@ export interface Coverage {
   readonly isOfLast: boolean;
   /** Contiguous ranges from the lowest to the highest `_id`, without gap or overlap. */
   readonly ranges: number;
-  readonly read: OfSides<number>;
+  readonly read: ReadDocuments;
 }
 
 /** Documents of a namespace, as each side counts them after all writes. */
@@ -149,6 +149,8 @@ export interface Proof {
   readonly ranges: number;
   /** Documents read by the passes that compared whole collections. */
   readonly documentsCompared: OfSides<number>;
+  /** As many of each side were compared by hashes that the servers made; all others byte for byte. */
+  readonly documentsHashed: number;
   readonly documentsCounted: OfSides<number>;
 }
 
@@ -202,7 +204,7 @@ export interface TaskEnd {
   readonly isMetadata: boolean;
   readonly compared: Amount;
   /** Documents of each side, if every document of the task was read on both; null otherwise. */
-  readonly read: OfSides<number> | null;
+  readonly read: ReadDocuments | null;
   /** How many tasks have replaced it; null if it was not split. */
   readonly parts: number | null;
   /** Differences beyond those that are stored. */
@@ -219,7 +221,7 @@ export interface RangeTask {
   readonly state: 'added' | 'processing' | 'completed' | 'failed';
   /** The last claim on it. */
   readonly claim: string | null;
-  readonly read: OfSides<number> | null;
+  readonly read: ReadDocuments | null;
   readonly parts: number | null;
   readonly part: PartKey | null;
 }

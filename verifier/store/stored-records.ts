@@ -3,7 +3,7 @@ import type { CheckedValue } from '../../mongo/checked-value.ts';
 import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
-import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
 import type {
   ErrorRecord,
   PartKey,
@@ -72,6 +72,11 @@ function timesIn(value: CheckedValue): OfSides<Timestamp> {
 
 function countsIn(value: CheckedValue): OfSides<number> {
   return sidesIn(value, (count) => count.count());
+}
+
+/** What was read of a range or a collection. An earlier version did not store `hashed`, and compared everything byte for byte. */
+export function readDocumentsIn(value: CheckedValue): ReadDocuments {
+  return { ...countsIn(value), hashed: value.optional('hashed')?.count() ?? 0 };
 }
 
 function amountIn(value: CheckedValue): Amount {
@@ -143,6 +148,8 @@ function proofIn(value: CheckedValue | null): Proof | null {
     collections: proof.field('collections').count(),
     ranges: proof.field('ranges').count(),
     documentsCompared: countsIn(proof.field('documentsCompared')),
+    // As in `readDocumentsIn`.
+    documentsHashed: proof.optional('documentsHashed')?.count() ?? 0,
     documentsCounted: countsIn(proof.field('documentsCounted')),
   }));
 }
@@ -216,7 +223,7 @@ export function rangeTaskIn(from: StoredIn, found: Document): RangeTask {
     work,
     state: record.field('state').oneOf(['added', 'processing', 'completed', 'failed']),
     claim: record.optional('claim')?.text() ?? null,
-    read: read ? countsIn(read) : null,
+    read: read ? readDocumentsIn(read) : null,
     parts: record.optional('parts')?.count() ?? null,
     part: partIn(record.optional('part')),
   };

@@ -76,12 +76,15 @@ export async function namespaceReports(
   );
   return rows.map((row) => {
     const found = covered.get(row.namespace);
-    const coverage = found && {
+    if (!found) return { ...row, coverage: null };
+    const { hashed, ...compared } = found.read;
+    const coverage = {
       generation: found.generation,
       ranges: found.ranges,
-      documentsCompared: found.read,
+      documentsCompared: compared,
+      documentsHashed: hashed,
       documentsCounted: found.counted,
     };
-    return { ...row, coverage: coverage ?? null };
+    return { ...row, coverage };
   });
 }

@@ -11,7 +11,7 @@ const tasksPerWorker = 4;
 /** How tasks are carried out, according to the options of a process. */
 export interface WorkSettings extends Pick<
   TaskContext,
-  'rangeBytes' | 'readPreference' | 'rateLimit' | 'reportValues'
+  'rangeBytes' | 'readPreference' | 'rateLimit' | 'comparison' | 'reportValues'
 > {
   /** Number of concurrent tasks. */
   readonly workers: number;

@@ -45,7 +45,13 @@ export const busyDetail: Partial<SyncDetail> = {
 /** A verification with differences of each kind. */
 export const differentVerification: VerificationView = {
   ...{ name: 'check', phase: 'Failed', verdict: 'different', mismatches: 212, error: null },
-  ...{ generation: 2, documentsCompared: 8_250_120, documentsDone: 118, documentsTotal: 118 },
+  ...{
+    generation: 2,
+    documentsCompared: 8_250_120,
+    documentsHashed: null,
+    documentsDone: 118,
+    documentsTotal: 118,
+  },
   kinds: [
     { name: 'differentDocument', count: 180 },
     { name: 'missingDocument', count: 31 },

@@ -161,7 +161,13 @@ function detailOf(summary: SyncSummary): SyncDetail {
     reconciliation: null,
     verifications: verifications.map((verification) => ({
       ...verification,
-      ...{ error: null, generation: 0, documentsCompared: 1_250_000, documentsDone: 1_250_000 },
+      ...{
+        error: null,
+        generation: 0,
+        documentsCompared: 1_250_000,
+        documentsHashed: 12_500,
+        documentsDone: 1_250_000,
+      },
       ...{ documentsTotal: 4_000_000, kinds: [], namespaces: [], list: [], reportCommand: null },
     })),
     conditions: [

@@ -61,6 +61,7 @@ export function verificationRules(server: RulesServer): void {
     ['a negative ttl', { ttlSecondsAfterFinished: -1 }, /ttlSecondsAfterFinished.*0/],
     ['a ttl that is no number', { ttlSecondsAfterFinished: '1h' }, /ttlSecondsAfterFinished/],
     ['an empty rerun', { rerun: '' }, /rerun/],
+    ['another comparison', { comparison: 'Sizes' }, /comparison.*Bytes/],
     ['no pods', { parallelism: 0 }, /parallelism/],
     ['too many pods', { parallelism: 33 }, /parallelism/],
   ];
@@ -87,6 +88,12 @@ export function verificationRules(server: RulesServer): void {
       needsRerun,
     ],
     [
+      'comparison under the same rerun',
+      { rerun: '1' },
+      { comparison: 'Hashes' },
+      /comparison can be changed only together with rerun/,
+    ],
+    [
       'filter while rerun is taken away',
       { filter, rerun: '1' },
       { filter: null, rerun: null },
@@ -106,6 +113,7 @@ export function verificationRules(server: RulesServer): void {
     await server.change(object, syncVerifications, { verifier: { logLevel: 'debug' } });
     await server.change(object, syncVerifications, { filter, rerun: '1' });
     await server.change(object, syncVerifications, { filter: null, rerun: '2' });
+    await server.change(object, syncVerifications, { comparison: 'Hashes', rerun: '3' });
     await server.change(object, syncVerifications, { rerun: null, ttlSecondsAfterFinished: null });
   });
 

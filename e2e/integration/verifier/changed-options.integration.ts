@@ -68,6 +68,7 @@ describe('a verification that another process continues, which has another value
       () => ({ excludeNamespaces: '[{"database": "shop", "collections": ["a"]}]' }),
     ],
     id: ['the same', () => ({ id: 'another' })],
+    comparison: ['the same', () => ({ comparison: 'hashes' })],
     reportValues: ['the same', () => ({ reportValues: true })],
     workers: ['the same', () => ({ workers: 1 })],
     partitionMebibytes: ['the same', () => ({ partitionMebibytes: 1 })],

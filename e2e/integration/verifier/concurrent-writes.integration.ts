@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { VerifierOptions } from '../../../verifier/options.ts';
 import { until } from '../../ground/until.ts';
 import { writeToBoth } from './mirrored-writer.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
@@ -21,17 +22,19 @@ describe('verifier, while both sides are written to', () => {
     }
   });
 
-  async function begin(): Promise<VerifierSession> {
+  async function begin(
+    comparison: VerifierOptions['comparison'] = 'bytes',
+  ): Promise<VerifierSession> {
     const [from, to] = pair.sets.map((set) => set.uri('syncer'));
     assert.ok(from !== undefined && to !== undefined);
-    const session = await openSession({ srcURI: from, destURI: to });
+    const session = await openSession({ srcURI: from, destURI: to, comparison });
     await session.post('check');
     return session;
   }
 
   for (let run = 1; run <= runs; run++) {
     it(`raises no false alarm, seed ${run}`, async () => {
-      await using session = await begin();
+      await using session = await begin(run % 2 === 0 ? 'hashes' : 'bytes');
       await writeToBoth(pair.source, pair.destination, { seed: run, operations: 1200 });
       await session.post('writesOff');
       const progress = await session.untilComplete();
@@ -68,28 +71,29 @@ describe('verifier, while both sides are written to', () => {
     ]);
   });
 
-  it('finds a fault made while it follows changes', async () => {
-    await using session = await begin();
-    const writing = writeToBoth(pair.source, pair.destination, { seed: 1000, operations: 1500 });
-    await until('the first pass is over', async () => (await session.progress()).generation > 0);
-    await pair.destination
-      .collection<{ _id: number }>('many')
-      .updateOne({ _id: 77 }, { $set: { value: 78 } });
-    await writing;
-    await session.post('writesOff');
-    const progress = await session.untilComplete();
-    assert.deepEqual(progress.mismatches, [
-      {
-        namespace: 'shop.many',
-        kind: 'differentDocument',
-        id: '{"$numberInt":"77"}',
-        field: 'value',
-        detail: 'another value',
-        sourceType: 'int',
-        destinationType: 'int',
-      },
-    ]);
-  });
+  for (const comparison of ['bytes', 'hashes'] as const)
+    it(`finds a fault made while it follows changes, by ${comparison}`, async () => {
+      await using session = await begin(comparison);
+      const writing = writeToBoth(pair.source, pair.destination, { seed: 1000, operations: 1500 });
+      await until('the first pass is over', async () => (await session.progress()).generation > 0);
+      await pair.destination
+        .collection<{ _id: number }>('many')
+        .updateOne({ _id: 77 }, { $set: { value: 78 } });
+      await writing;
+      await session.post('writesOff');
+      const progress = await session.untilComplete();
+      assert.deepEqual(progress.mismatches, [
+        {
+          namespace: 'shop.many',
+          kind: 'differentDocument',
+          id: '{"$numberInt":"77"}',
+          field: 'value',
+          detail: 'another value',
+          sourceType: 'int',
+          destinationType: 'int',
+        },
+      ]);
+    });
 
   it('forgives a fault that is repaired before the end', async () => {
     const many = pair.destination.collection<{ _id: number }>('many');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Document, type IndexDescription } from 'mongodb';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
+import type { VerifierOptions } from '../../../verifier/options.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import {
@@ -165,14 +166,17 @@ export function urisOf(
 export async function assertEqual(
   source: Pick<Deployment, 'uri'>,
   destination: Pick<Deployment, 'uri' | 'metaURI'>,
+  comparison: VerifierOptions['comparison'] = 'bytes',
 ): Promise<void> {
-  const { progress } = await verifyOnce(urisOf(source, destination));
+  const { progress } = await verifyOnce({ ...urisOf(source, destination), comparison });
   assert.deepEqual(progress.mismatches, []);
   assert.equal(progress.verdict, 'equal');
+  const { documentsCompared, documentsHashed } = progress.proof ?? {};
+  assert.equal(documentsHashed, comparison === 'hashes' ? documentsCompared?.source : 0);
   assert.ok(progress.documentsCompared > rowCount);
 }
 
-/** What a verification finds after a change, which is undone then; in an order of its own. */
+/** What a verification finds after a change, by bytes as by hashes, in an order of its own. The change is undone then. */
 export async function found(
   [source, destination]: readonly [Deployment, Deployment],
   change: () => Promise<unknown>,
@@ -180,8 +184,11 @@ export async function found(
 ): Promise<readonly MismatchView[]> {
   await change();
   try {
-    const { progress } = await verifyOnce(urisOf(source, destination));
+    const uris = urisOf(source, destination);
+    const { progress } = await verifyOnce(uris);
     assert.equal(progress.verdict, 'different');
+    const byHashes = await verifyOnce({ ...uris, comparison: 'hashes' });
+    assert.deepEqual(byHashes.progress.mismatches, progress.mismatches);
     const text = ({ namespace, kind, id, index }: MismatchView): string =>
       [namespace, kind, id ?? index ?? ''].join(' ');
     return progress.mismatches.toSorted((one, other) => (text(one) < text(other) ? -1 : 1));

@@ -20,7 +20,7 @@ interface Row extends Document {
 
 const namespace = { db: 'shop', coll: 'items' };
 const nothing = { documents: 0, bytes: 0 };
-const read = { source: 5, destination: 5 };
+const read = { source: 5, destination: 5, hashed: 0 };
 const { signal } = new AbortController();
 
 /** When another process takes the lease. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Double, type Document } from 'mongodb';
+import type { VerifierOptions } from '../../../verifier/options.ts';
 import { useMergedPair } from '../syncer/merged-pair.ts';
 import { verifyOnce } from './verifier-session.ts';
 
@@ -21,8 +22,11 @@ describe('the verifier from a sharded cluster to a replica set', () => {
     await copies().insertMany(items);
   });
 
-  const verify = async (): ReturnType<typeof verifyOnce> =>
+  const verify = async (
+    comparison: VerifierOptions['comparison'] = 'bytes',
+  ): ReturnType<typeof verifyOnce> =>
     await verifyOnce({
+      comparison,
       srcURI: pair.source.uri('syncer'),
       destURI: pair.destination.set.uri('syncer'),
       metaURI: pair.destination.set.uri('admin'),
@@ -52,11 +56,16 @@ describe('the verifier from a sharded cluster to a replica set', () => {
     ['the same bytes', { _id: 7, k: 900, v: 'other' }, '{"$numberInt":"7"}'],
     ['another numeric type', { _id: new Double(7), k: 900 }, '{"$numberDouble":"7.0"}'],
   ] as const)
-    for (const isLowCopied of [true, false])
-      it(`finds the one of two documents of an _id, ${what}, that was not copied: k ${isLowCopied ? high.k : low.k}`, async () => {
+    for (const [isLowCopied, comparison] of [
+      [true, 'bytes'],
+      [true, 'hashes'],
+      [false, 'bytes'],
+      [false, 'hashes'],
+    ] as const)
+      it(`finds the one of two documents of an _id, ${what}, that was not copied, by ${comparison}: k ${isLowCopied ? high.k : low.k}`, async () => {
         await source().insertOne({ ...high });
         if (!isLowCopied) await copies().replaceOne({ _id: 7 }, { ...high, _id: 7 as never });
-        const { progress } = await verify();
+        const { progress } = await verify(comparison);
         assert.equal(progress.verdict, 'different');
         const told = progress.mismatches.map(({ kind, detail }) => [kind, detail]);
         const missing = ['missingDocument', 'another document has this _id'];

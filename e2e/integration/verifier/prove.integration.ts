@@ -79,7 +79,7 @@ describe('verifier, what proves a collection to be equal', () => {
       const found = { isFailed: false, isMetadata: true, isOverflowing: false };
       await tasks.end([{ task, ...found, compared: nothing, read: null, parts: null, noted: 0 }]);
     }
-    const read = { source: 5, destination: 5 };
+    const read = { source: 5, destination: 5, hashed: 3 };
     await coverages.add(plan.run, [{ namespace, generation: 0, isOfLast, ranges: 1, read }]);
     if (inserted > 0) {
       const tally = {
@@ -117,6 +117,7 @@ describe('verifier, what proves a collection to be equal', () => {
       collections: 1,
       ranges: 1,
       documentsCompared: both,
+      documentsHashed: 3,
       documentsCounted: both,
     });
   });

@@ -52,6 +52,7 @@ describe('the verifier with sharded clusters', () => {
     const { wide, single } = deployments;
     await assertEqual(wide, single);
     await assertEqual(single, wide);
+    await assertEqual(wide, single, 'hashes');
   });
 
   it('passes over a collection that the source keeps for a command alone', async () => {

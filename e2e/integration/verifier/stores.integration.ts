@@ -69,7 +69,7 @@ describe('verifier, the stores of the metadata', () => {
       isFailed: false,
       isMetadata: false,
       compared: nothing,
-      read: { source: 1, destination: 1 },
+      read: { source: 1, destination: 1, hashed: 1 },
       parts: null,
       isOverflowing: false,
       noted: 0,
@@ -262,7 +262,7 @@ describe('verifier, the stores of the metadata', () => {
 
   describe('coverages', () => {
     function coverage(generation: number, count: number): Coverage {
-      const read = { source: count, destination: count };
+      const read = { source: count, destination: count, hashed: count - 2 };
       return { namespace, generation, isOfLast: false, ranges: 1, read };
     }
 
@@ -273,7 +273,7 @@ describe('verifier, the stores of the metadata', () => {
       await coverages.add(new UUID().toHexString(), [coverage(99, 1)]);
       const found = (await coverages.latest('run')).get('shop.items');
       assert.equal(found?.generation, 10);
-      assert.deepEqual(found.read, { source: 7, destination: 7 });
+      assert.deepEqual(found.read, { source: 7, destination: 7, hashed: 5 });
     });
 
     it('add up what came after the pass, and nothing before', async () => {

@@ -47,6 +47,7 @@ export async function openSession(
       attempt: 0,
       id: 'verifier',
       clean: true,
+      comparison: 'bytes',
       reportValues: false,
       partitionMebibytes: 64,
       maxBytesPerSecond: undefined,

@@ -2,6 +2,11 @@
 import type { Condition } from '../../kube/conditions.ts';
 
 /**
+ * How documents are compared: Bytes reads all documents of both sides and compares them byte for byte. Hashes has the servers hash their documents, and reads only those whose hashes differ; the Consistent condition says how many documents that was, and the limits say what a hash does not show. Can be changed only together with rerun.
+ */
+export type VerificationComparison = 'Bytes' | 'Hashes';
+
+/**
  * A SyncVerification compares source and destination of a ClusterSync while the sync runs, and reports after its commit whether their data is equal. It runs once, and again for each new value of spec.rerun.
  */
 export interface SyncVerificationContent {
@@ -22,6 +27,7 @@ export interface SyncVerificationSpec {
     name: string;
   };
   filter?: VerificationFilter;
+  comparison: VerificationComparison;
   /**
    * Number of pods that share the comparison. Can be changed at any time.
    */

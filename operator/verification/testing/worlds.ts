@@ -32,6 +32,7 @@ export function verification(
     metadata: { name: 'check', namespace: 'shop', uid: 'check-uid', generation },
     spec: {
       clusterSyncRef: { name: 'orders' },
+      comparison: 'Bytes',
       parallelism: 3,
       verifier: { resources: {}, logLevel: 'info' },
       ...spec,
