@@ -203,18 +203,18 @@ describe('verifier, killed', () => {
     assert.deepEqual(await mismatchesOf(verifier), wanted);
   });
 
-  it('shares the work among several processes, and continues when the leading one is killed', async () => {
+  it('shares the work among several processes, by hashes and by bytes, and continues when the leading one is killed', async () => {
     await makeFaults();
     const calm = await verifyOnce({ ...uris(), verification: 'calm' });
-    const start = async (id: string) =>
+    const start = async (id: string, comparison: string) =>
       await VerifierProcess.start({
         uris: uris(),
-        options: { ...slowly, maxBytesPerSecond: 200_000, verification: 'shared', id },
+        options: { ...slowly, maxBytesPerSecond: 200_000, verification: 'shared', id, comparison },
       });
-    await using first = await start('first');
+    await using first = await start('first', 'hashes');
     await first.post('check');
     await until('it works', async () => (await first.progress()).documentsCompared > 0);
-    await using second = await start('second');
+    await using second = await start('second', 'bytes');
     await until('both work', async () => {
       const { processes } = await second.progress();
       return processes.length === 2 && (await second.log()).includes('takes part');
