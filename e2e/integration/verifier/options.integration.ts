@@ -124,63 +124,69 @@ describe('options of the verifier', () => {
     }
   });
 
-  it('reads documents from the members that --readPreference names', async () => {
-    const [source] = sets;
-    assert.ok(source);
-    const primary = await source.primary();
-    const members = source.members.map((member) => ({
-      role: member === primary ? ('primary' as const) : ('secondaries' as const),
-      client: new MongoClient(source.directUri('admin', member)),
-    }));
-    const profile = async (level: number): Promise<void> => {
-      for (const { client } of members) await client.db('shop').command({ profile: level });
-    };
-    /** How often the documents have been asked for, of the primary and of the others. */
-    const count = async (): Promise<Record<'primary' | 'secondaries', number>> => {
-      const sums = { primary: 0, secondaries: 0 };
-      const ofVerifier = { 'command.find': 'many', appName: 'clustersync verifier' };
-      for (const { client, role } of members) {
-        const seen = client.db('shop').collection('system.profile');
-        sums[role] += await seen.countDocuments(ofVerifier);
+  for (const [comparison, command] of [
+    ['bytes', { 'command.find': 'many' }],
+    ['hashes', { 'command.aggregate': 'many', 'command.allowDiskUse': true }],
+  ] as const) {
+    it(`reads documents from the members that --readPreference names, by ${comparison}`, async () => {
+      const [source] = sets;
+      assert.ok(source);
+      const primary = await source.primary();
+      const members = source.members.map((member) => ({
+        role: member === primary ? ('primary' as const) : ('secondaries' as const),
+        client: new MongoClient(source.directUri('admin', member)),
+      }));
+      const profile = async (level: number): Promise<void> => {
+        for (const { client } of members) await client.db('shop').command({ profile: level });
+      };
+      /** How often the documents have been asked for, of the primary and of the others. */
+      const count = async (): Promise<Record<'primary' | 'secondaries', number>> => {
+        const sums = { primary: 0, secondaries: 0 };
+        const ofVerifier = { ...command, appName: 'clustersync verifier' };
+        for (const { client, role } of members) {
+          const seen = client.db('shop').collection('system.profile');
+          sums[role] += await seen.countDocuments(ofVerifier);
+        }
+        return sums;
+      };
+      try {
+        await profile(2);
+        await verifyOnce({ ...uris, comparison });
+        const before = await count();
+        await verifyOnce({ ...uris, comparison, readPreference: 'secondaryPreferred' });
+        const after = await count();
+        await profile(0);
+        assert.ok(before.primary > 0);
+        assert.equal(before.secondaries, 0);
+        assert.equal(after.primary, before.primary);
+        assert.ok(after.secondaries > 0);
+      } finally {
+        for (const { client } of members) await client.close();
       }
-      return sums;
-    };
-    try {
-      await profile(2);
-      await verifyOnce(uris);
-      const before = await count();
-      await verifyOnce({ ...uris, readPreference: 'secondaryPreferred' });
-      const after = await count();
-      await profile(0);
-      assert.ok(before.primary > 0);
-      assert.equal(before.secondaries, 0);
-      assert.equal(after.primary, before.primary);
-      assert.ok(after.secondaries > 0);
-    } finally {
-      for (const { client } of members) await client.close();
-    }
-  });
-
-  it('reads no more in a second than --maxBytesPerSecond', async () => {
-    const maxBytesPerSecond = 2_500_000;
-    await using session = await openSession({
-      ...uris,
-      maxBytesPerSecond,
-      partitionMebibytes: 0.1,
-      includeNamespaces: '[{"database": "shop", "collections": ["many"]}]',
-      verifyAll: false,
     });
-    await session.post('writesOff');
-    const startMs = performance.now();
-    await session.post('check');
-    const { verdict, bytesCompared } = await session.untilComplete();
-    const seconds = (performance.now() - startMs) / 1000;
-    assert.equal(verdict, 'equal');
-    // The other side has been read, too.
-    const ratio = (2 * bytesCompared) / seconds / maxBytesPerSecond;
-    assert.ok(bytesCompared > 2_000_000, `${bytesCompared} bytes`);
-    assert.ok(ratio <= 1.02, `${ratio.toFixed(3)} of the limit`);
-  });
+
+    it(`reads no more in a second than --maxBytesPerSecond, by ${comparison}`, async () => {
+      const maxBytesPerSecond = 2_500_000;
+      await using session = await openSession({
+        ...uris,
+        comparison,
+        maxBytesPerSecond,
+        partitionMebibytes: 0.1,
+        includeNamespaces: '[{"database": "shop", "collections": ["many"]}]',
+        verifyAll: false,
+      });
+      await session.post('writesOff');
+      const startMs = performance.now();
+      await session.post('check');
+      const { verdict, bytesCompared } = await session.untilComplete();
+      const seconds = (performance.now() - startMs) / 1000;
+      assert.equal(verdict, 'equal');
+      // The other side has been read, too.
+      const ratio = (2 * bytesCompared) / seconds / maxBytesPerSecond;
+      assert.ok(bytesCompared > 2_000_000, `${bytesCompared} bytes`);
+      assert.ok(ratio <= 1.02, `${ratio.toFixed(3)} of the limit`);
+    });
+  }
 
   describe('--attempt', () => {
     const verification = 'attempts';
