@@ -71,10 +71,14 @@ export class Instances {
   }
 
   /** What the first instance finds: each would find the same. */
-  async check(body: StartBody, signal: AbortSignal): Promise<ReportedCheck> {
+  async check(
+    body: StartBody,
+    settings: { readonly measureCopy: boolean },
+    signal: AbortSignal,
+  ): Promise<ReportedCheck> {
     const [first] = this.#apis;
     if (!first) throw new SyncError('InvalidOption', 'no instance was named');
-    return await first.check(body, signal);
+    return await first.check(body, settings, signal);
   }
 
   /** Starts the instances that have not been started yet. The first one records the sync. */

@@ -47,8 +47,13 @@ export class SyncerApi {
   }
 
   /** Everything that would prevent or disturb a start with this body. */
-  async check(body: StartBody, signal: AbortSignal): Promise<ReportedCheck> {
-    return await this.#client.post('check', body, readCheck, signal);
+  async check(
+    body: StartBody,
+    { measureCopy }: { readonly measureCopy: boolean },
+    signal: AbortSignal,
+  ): Promise<ReportedCheck> {
+    const path = measureCopy ? 'check?measureCopy=true' : 'check';
+    return await this.#client.post(path, body, readCheck, signal);
   }
 
   async start(body: StartBody, signal: AbortSignal): Promise<void> {

@@ -14,7 +14,8 @@ import type { CheckFormat, CheckOptions } from './options.ts';
 import { sarifLog } from './sarif.ts';
 
 /**
- * Checks both deployments before a migration, and prints all that was found. Changes nothing.
+ * Checks both deployments before a migration, and prints all that was found. Changes nothing; what measuring the copy writes is
+ * dropped.
  * @returns the exit code.
  * @throws SyncError if nothing can be checked: InvalidStateTransition if the sync has begun.
  */
@@ -53,7 +54,7 @@ async function findingsOf(
   const instances = await programs.startSyncers(source, signal);
   await instances.ready(signal);
   try {
-    return (await instances.check(body, signal)).findings;
+    return (await instances.check(body, options, signal)).findings;
   } catch (error) {
     // The options contradict each other: nothing else can be told.
     if (error instanceof SyncError && error.row.status === 400) return [blockerOf(error)];

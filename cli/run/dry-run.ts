@@ -47,6 +47,8 @@ export function dryRunText(run: DryRun, format: OutputFormat): string {
 function textOf(run: DryRun): string {
   const { plan, body, state, source, destination, syncers, refusal } = run;
   const others = findingsText(run.findings.filter((found) => !isAbout(found, refusal)));
+  // The refusal says that the check lists all blockers, as this text does.
+  const reason = run.findings.find((found) => isAbout(found, refusal)) ?? refusal;
   const { collections, views, bytes, documents, indexes } = plan;
   const named = collections
     .slice(0, maxNamed)
@@ -59,8 +61,8 @@ function textOf(run: DryRun): string {
     ? 'on the destination until the commit, on the source from then on'
     : 'none: stop application writes yourself';
   return [
-    refusal
-      ? `This migration cannot start: ${refusal.message}\n${refusal.row.action}\n\n`
+    refusal && reason
+      ? `This migration cannot start: ${reason.message}\n${refusal.row.action}\n\n`
       : state === 'IDLE'
         ? 'This migration can start; nothing was changed.\n\n'
         : `This migration is in progress: ${state}. Run the same command without --dry-run to continue it.\n\n`,
@@ -87,5 +89,5 @@ function textOf(run: DryRun): string {
 
 /** Whether a finding is the refusal, which the text begins with. */
 function isAbout({ name, message }: CheckFinding, refusal: SyncError | undefined): boolean {
-  return name === refusal?.name && message === refusal.message;
+  return name === refusal?.name && refusal.message.startsWith(message);
 }

@@ -129,7 +129,7 @@ async function findingsOf(
   refusal: SyncError | undefined,
 ): Promise<readonly CheckFinding[]> {
   try {
-    return (await instances.check(body, signal)).findings;
+    return (await instances.check(body, { measureCopy: false }, signal)).findings;
   } catch (error) {
     if (refusal === undefined || !(error instanceof SyncError)) throw error;
     return [];

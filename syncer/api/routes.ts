@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
+import { booleanIn, requireKnown } from '../../service/query-parameters.ts';
 import {
   deploymentHeader,
   destinationHeader,
@@ -66,8 +67,11 @@ export function syncerRoutes(
       method: 'POST',
       path: '/api/v1/check',
       errorBody: genericErrorBody,
-      handle: async (body, _query, { gone }): Promise<CheckAnswer> =>
-        await syncer.check(body, gone),
+      handle: async (body, query, { gone }): Promise<CheckAnswer> => {
+        requireKnown(query, ['measureCopy']);
+        const settings = { measuresCopy: booleanIn(query, 'measureCopy') };
+        return await syncer.check(body, settings, gone);
+      },
     },
     {
       method: 'GET',

@@ -6,7 +6,7 @@ import type { CheckAnswer } from '../../sync-api/json.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { parseStartBody, type StartOptions } from '../options/command-bodies.ts';
 import { CheckSubject } from '../preflight/check-subject.ts';
-import { checkEverything } from '../preflight/full-check.ts';
+import { checkEverything, type CheckSettings } from '../preflight/full-check.ts';
 import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
@@ -92,7 +92,7 @@ export async function checkStart(
 }
 
 /**
- * Everything about a start that a person should know before it. Writes nothing.
+ * Everything about a start that a person should know before it. Writes nothing, unless the speed of the copy is to be measured.
  * @param known - the sync that this instance has been given; undefined if there is none.
  * @throws SyncError InvalidStateTransition if there is a sync between these clusters already: it is too late then.
  */
@@ -100,6 +100,7 @@ export async function checkBeforeStart(
   pair: ClusterPair,
   options: StartOptions,
   known: SyncView | undefined,
+  settings: CheckSettings,
   logger: Logger,
 ): Promise<CheckAnswer> {
   const stored = await pair.recordOn(options.destination).readSync();
@@ -110,7 +111,7 @@ export async function checkBeforeStart(
       'InvalidStateTransition',
       `check is allowed in IDLE, before the start; the state is ${state}`,
     );
-  return await checkEverything(new CheckSubject(pair, options), logger);
+  return await checkEverything(new CheckSubject(pair, options), settings, logger);
 }
 
 /**

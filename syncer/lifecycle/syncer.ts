@@ -19,6 +19,7 @@ import {
   type StartOptions,
 } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
+import type { CheckSettings } from '../preflight/full-check.ts';
 import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts';
 import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
 import { digestOf, requireMember } from '../store/instances.ts';
@@ -68,6 +69,8 @@ export class Syncer {
   #found: Sync | undefined;
   #provenHosts = '';
   #proving = Promise.resolve();
+  /** Resolved when the latest check has ended. */
+  #checked = Promise.resolve();
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
   #signal = AbortSignal.abort();
 
@@ -98,6 +101,8 @@ export class Syncer {
       await watching;
       await watchingPaused;
       await this.#proving;
+      // It takes back what it has written.
+      await this.#checked;
     } finally {
       clearTimeout(opening);
       await this.#clusters.cluster0[Symbol.asyncDispose]();
@@ -184,18 +189,24 @@ export class Syncer {
   }
 
   /**
-   * POST /check: everything about a start with this body that a person should know before it. Writes nothing.
+   * POST /check: everything about a start with this body that a person should know before it. Writes nothing, unless the speed of
+   * the copy is to be measured.
    * @param caller - aborted when nobody waits for the answer any more.
    * @throws SyncError for a body that no start accepts; InvalidStateTransition if there is a sync already.
    */
-  async check(body: unknown, caller: AbortSignal): Promise<CheckAnswer> {
+  async check(body: unknown, settings: CheckSettings, caller: AbortSignal): Promise<CheckAnswer> {
     const options = parseStartBody(body);
     await this.#opening.promise;
     return await this.#commands.run(async () => {
       const pair = this.#needPair().until(caller);
-      return await naming(
-        async () => await checkBeforeStart(pair, options, this.#sync?.view, this.#logger),
+      const checking = naming(
+        async () => await checkBeforeStart(pair, options, this.#sync?.view, settings, this.#logger),
       );
+      this.#checked = checking.then(
+        () => undefined,
+        () => undefined,
+      );
+      return await checking;
     });
   }
 

@@ -48,6 +48,41 @@ describe('oplogFindings', () => {
   });
 });
 
+describe('oplogFindings of a copy whose speed was measured', () => {
+  const full = { sizeBytes: GB, maxBytes: GB };
+  const measured = (megabytesPerSecond: number) => ({
+    bytes: 2_500_000 * megabytesPerSecond,
+    seconds: 2.5,
+  });
+  const hour = 3_600;
+  for (const [what, dataGB, speed, oplog, expected] of [
+    ['a window of less than twice the time', 200, 10, 11 * hour, 'OplogTooShort'],
+    ['the same window, and a faster copy', 200, 20, 11 * hour, 'CopyEstimated'],
+    ['the same window, and less data', 100, 10, 11 * hour, 'CopyEstimated'],
+    ['a longer window', 200, 10, 12 * hour, 'CopyEstimated'],
+    ['a copy of less than a minute', 0.5, 10, 1, 'CopyEstimated'],
+    ['the same data, and a slower copy', 0.5, 8, 1, 'OplogTooShort'],
+    ['an unknown window', 200, 10, 'not authorized', 'OplogUnknown'],
+    ['an unknown window, of no importance', 0.5, 10, 'not authorized', 'CopyEstimated'],
+    ['no data', 0, 10, 1, 'CopyEstimated'],
+  ] as const)
+    it(`${what}: ${expected}`, () => {
+      const size = { dataBytes: dataGB * GB, storedBytes: 0 };
+      const known = typeof oplog === 'string' ? oplog : { ...full, spanSeconds: oplog };
+      assert.deepEqual(names(oplogFindings(size, known, measured(speed))), [expected]);
+    });
+
+  it('tells the time, the speed, and how it was measured', () => {
+    const size = { dataBytes: 200 * GB, storedBytes: 0 };
+    const [found] = oplogFindings(size, { ...full, spanSeconds: 100 * hour }, measured(20));
+    assert.ok(found?.severity === 'advice');
+    assert.equal(
+      found.message,
+      'the copy of 200 GB takes about 2 h 46 min, at a measured 20.0 MB/s (50.0 MB in 2.5 s)',
+    );
+  });
+});
+
 describe('diskFindings', () => {
   const size = { dataBytes: 20 * GB, storedBytes: 10 * GB };
 

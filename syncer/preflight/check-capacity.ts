@@ -1,18 +1,17 @@
-import { isNoCollection } from '../../mongo/catalog.ts';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { oldestEntryTime } from '../../mongo/oplog.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf } from '../../service/errors.ts';
 import { bytesText, durationText } from '../../service/quantities.ts';
-import { askedSideBySide, type CheckedSide, type CheckSubject } from './check-subject.ts';
+import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
+import type { CopySpeed } from './measure-copy.ts';
 
 /**
  * The assumed rate of the copy, of documents as they are in memory: what the benchmark of copying reaches on two small cores
- * with indexes built before the copy (bench/results/copy.md). Nothing is measured.
+ * with indexes built before the copy (bench/results/copy.md). It is used where the speed was not measured.
  */
 const assumedBytesPerSecond = 20_000_000;
 
@@ -56,21 +55,39 @@ export interface DiskSize {
   readonly oplogGrowthBytes: number;
 }
 
-/** Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks. */
-export async function checkCapacity(subject: CheckSubject): Promise<Finding[]> {
+/**
+ * Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks.
+ * @param speed - undefined if it was not measured.
+ */
+export async function checkCapacity(
+  subject: CheckSubject,
+  speed: CopySpeed | undefined,
+): Promise<Finding[]> {
   const { source, destination, signal } = subject;
   const size = await copySize(subject);
   const oplog = await orReason(signal, async () => await oplogOf(source, signal));
   const disk = await orReason(signal, async () => await diskOf(destination, signal));
-  return [...oplogFindings(size, oplog), ...diskFindings(size, disk)];
+  return [...oplogFindings(size, oplog, speed), ...diskFindings(size, disk)];
 }
 
-/** @param oplog - or why it is unknown. */
-export function oplogFindings({ dataBytes }: CopySize, oplog: OplogSize | string): Finding[] {
-  const copySeconds = dataBytes / assumedBytesPerSecond;
-  if (copySeconds < shortCopySeconds) return [];
-  const copy = `the copy of ${bytesText(dataBytes)} takes about ${durationText(copySeconds)}, at an assumed ${bytesText(assumedBytesPerSecond)}/s`;
+/**
+ * What the time of the copy means for the oplog.
+ * @param oplog - or why it is unknown.
+ * @param speed - if it was measured: then the time of the copy is always told.
+ */
+export function oplogFindings(
+  { dataBytes }: CopySize,
+  oplog: OplogSize | string,
+  speed?: CopySpeed,
+): Finding[] {
+  const copySeconds = dataBytes / (speed ? speed.bytes / speed.seconds : assumedBytesPerSecond);
+  const rate = speed
+    ? `a measured ${bytesText(speed.bytes / speed.seconds)}/s (${bytesText(speed.bytes)} in ${speed.seconds.toFixed(1)} s)`
+    : `an assumed ${bytesText(assumedBytesPerSecond)}/s`;
+  const copy = `the copy of ${bytesText(dataBytes)} takes about ${durationText(copySeconds)}, at ${rate}`;
   const where = { side: 'source' } as const;
+  const estimate = speed ? [note('CopyEstimated', copy)] : [];
+  if (copySeconds < shortCopySeconds) return estimate;
   const seconds = typeof oplog === 'string' ? undefined : windowSeconds(oplog);
   if (seconds === undefined) {
     const reason =
@@ -79,7 +96,7 @@ export function oplogFindings({ dataBytes }: CopySize, oplog: OplogSize | string
       note('OplogUnknown', `how long the oplog lasts is unknown (${reason}); ${copy}`, where),
     ];
   }
-  if (seconds >= oplogMargin * copySeconds) return [];
+  if (seconds >= oplogMargin * copySeconds) return estimate;
   return [note('OplogTooShort', `the oplog covers about ${durationText(seconds)}; ${copy}`, where)];
 }
 
@@ -108,20 +125,10 @@ export function diskFindings(
 }
 
 async function copySize(subject: CheckSubject): Promise<CopySize> {
-  const { source, signal } = subject;
-  let [dataBytes, storedBytes] = [0, 0];
-  await forEachConcurrently(await subject.collections(), askedSideBySide, async ({ namespace }) => {
-    try {
-      const db = source.cluster.decoded.db(namespace.db);
-      const stats = await runCommand(db, { collStats: namespace.coll }, { signal });
-      dataBytes += stats.field('size').number();
-      storedBytes += stats.field('storageSize').number() + stats.field('totalIndexSize').number();
-    } catch (error) {
-      // Dropped since the listing.
-      if (!isNoCollection(error)) throw error;
-    }
-  });
-  return { dataBytes, storedBytes };
+  const sizes = await subject.sizes();
+  const sum = (field: keyof CopySize): number =>
+    sizes.reduce((total, size) => total + size[field], 0);
+  return { dataBytes: sum('dataBytes'), storedBytes: sum('storedBytes') };
 }
 
 async function oplogOf(

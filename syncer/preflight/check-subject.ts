@@ -1,4 +1,5 @@
 import {
+  isNoCollection,
   listIndexes,
   listNamespaces,
   listUserDatabases,
@@ -7,8 +8,9 @@ import {
 } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { FilterSelection, type EntrySelection } from '../../mongo/filter-selection.ts';
-import { namespaceText } from '../../mongo/namespace.ts';
+import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
@@ -36,6 +38,16 @@ export interface IndexesOf {
   readonly indexes: readonly IndexSpec[] | SyncError;
 }
 
+/** The size of a selected collection of the source, by its own figures. */
+export interface CollectionSize {
+  readonly namespace: Namespace;
+  readonly documentCount: number;
+  /** Of the documents, uncompressed. */
+  readonly dataBytes: number;
+  /** Of documents and indexes, on disk. */
+  readonly storedBytes: number;
+}
+
 /** One of the two deployments that are checked. */
 export interface CheckedSide {
   readonly side: 'source' | 'destination';
@@ -57,6 +69,8 @@ export class CheckSubject {
   readonly signal: AbortSignal;
   /** The indexes of the collections that are selected of the source. */
   readonly indexes: () => Promise<readonly IndexesOf[]>;
+  /** The sizes of the same collections. */
+  readonly sizes: () => Promise<readonly CollectionSize[]>;
 
   constructor(pair: ClusterPair, options: StartOptions) {
     this.pair = pair;
@@ -66,6 +80,7 @@ export class CheckSubject {
     this.source = this.#side('source');
     this.destination = this.#side('destination');
     this.indexes = readOnce(async () => await this.#readIndexes());
+    this.sizes = readOnce(async () => await this.#readSizes());
   }
 
   /** Both, the source first. */
@@ -115,6 +130,28 @@ export class CheckSubject {
     });
     const nameOf = ({ info }: IndexesOf): string => namespaceText(info.namespace);
     return found.sort((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1));
+  }
+
+  async #readSizes(): Promise<CollectionSize[]> {
+    const { source, signal } = this;
+    const found: CollectionSize[] = [];
+    await forEachConcurrently(await this.collections(), askedSideBySide, async ({ namespace }) => {
+      try {
+        const db = source.cluster.decoded.db(namespace.db);
+        const stats = await runCommand(db, { collStats: namespace.coll }, { signal });
+        const [data, indexes] = [stats.field('storageSize'), stats.field('totalIndexSize')];
+        found.push({
+          namespace,
+          documentCount: stats.field('count').number(),
+          dataBytes: stats.field('size').number(),
+          storedBytes: data.number() + indexes.number(),
+        });
+      } catch (error) {
+        // Dropped since the listing.
+        if (!isNoCollection(error)) throw error;
+      }
+    });
+    return found;
   }
 }
 

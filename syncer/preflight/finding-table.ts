@@ -133,6 +133,11 @@ export const findingTable = {
     ...advice,
     action: 'Copy the documents of system.js yourself if anything uses them.',
   },
+  CopyEstimated: {
+    ...advice,
+    action:
+      'Plan more than this time for the initial copy: the measurement was short, and indexes and other work take time, too.',
+  },
   DiskTight: {
     ...advice,
     action: 'Watch the disks of the destination during the copy, on every member.',

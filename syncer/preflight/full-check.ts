@@ -25,15 +25,24 @@ import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { adviseOnMerging, checkDuplicateIds } from './check-merging.ts';
 import { checkZones } from './check-zones.ts';
 import { answerOf, note, type Blocker, type Finding } from './finding.ts';
+import { measureCopy, type CopySpeed } from './measure-copy.ts';
 import { findBlockers } from './preflight.ts';
 
 /** Something to look at that prevents no start. */
-interface Advice {
+interface Look<T> {
   /** For a person, if it cannot be looked at. */
   readonly what: string;
   /** The side that is asked. */
   readonly side: CheckedSide['side'];
-  readonly run: (subject: CheckSubject) => Promise<readonly Finding[]>;
+  readonly run: (subject: CheckSubject) => Promise<T>;
+}
+
+type Advice = Look<readonly Finding[]>;
+
+/** How much a check does. */
+export interface CheckSettings {
+  /** Whether to measure the speed of the copy, which writes to the destination: see {@link measureCopy}. */
+  readonly measuresCopy: boolean;
 }
 
 const membersOf = (side: CheckedSide['side']): Advice => ({
@@ -43,7 +52,6 @@ const membersOf = (side: CheckedSide['side']): Advice => ({
 });
 
 const advices: readonly Advice[] = [
-  { what: 'oplog and disks', side: 'source', run: checkCapacity },
   { what: 'the indexes', side: 'source', run: checkIndexes },
   { what: 'the collections to shard', side: 'source', run: adviseOnSharding },
   { what: 'the zones', side: 'source', run: checkZones },
@@ -65,24 +73,46 @@ const advices: readonly Advice[] = [
 
 /**
  * Everything about a start that a person should know before it: all that prevents it, and all that may disturb the sync. It
- * reads only. A check that cannot be carried out is a finding, and prevents none of the others.
+ * reads only, unless the speed of the copy is to be measured. A check that cannot be carried out is a finding, and prevents none
+ * of the others.
  */
-export async function checkEverything(subject: CheckSubject, logger: Logger): Promise<CheckAnswer> {
+export async function checkEverything(
+  subject: CheckSubject,
+  { measuresCopy }: CheckSettings,
+  logger: Logger,
+): Promise<CheckAnswer> {
   const blockers = await findBlockers(subject);
   const findings: Finding[] = [];
   for (const found of blockers) findings.push(await withCommand(subject, found));
   const told = new Set(blockers.map(({ error }) => error.message));
-  for (const { what, side, run } of advices) {
+  const look = async <T>({ what, side, run }: Look<T>): Promise<T | undefined> => {
     try {
-      findings.push(...(await run(subject)));
+      return await run(subject);
     } catch (error) {
       subject.signal.throwIfAborted();
       const reason = messageOf(error);
       logger.debug({ what, reason }, 'not checked');
       if (!told.has(reason)) findings.push(await notChecked(subject, { what, side, error }));
+      return undefined;
     }
-  }
+  };
+  const speed = measuresCopy ? await look(measuring(blockers)) : undefined;
+  const run: Advice['run'] = async () => await checkCapacity(subject, speed);
+  const capacity: Advice = { what: 'oplog and disks', side: 'source', run };
+  for (const advice of [capacity, ...advices]) findings.push(...((await look(advice)) ?? []));
   return answerOf(findings);
+}
+
+/** Nothing is written to a destination that no sync may write to. */
+function measuring(blockers: readonly Blocker[]): Look<CopySpeed | undefined> {
+  return {
+    what: 'the speed of the copy',
+    side: 'destination',
+    run: async (subject) => {
+      if (blockers.length > 0) throw new Error('nothing is written while a start would be refused');
+      return await measureCopy(subject);
+    },
+  };
 }
 
 /** A blocker, with the exact command that grants what is missing. */

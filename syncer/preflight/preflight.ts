@@ -49,16 +49,30 @@ const checks: readonly Check[] = [
 /**
  * Checks both clusters before anything is written.
  * @param logger - gets what each entry of the filter matches on the source.
- * @throws SyncError with the name of the first condition that does not hold.
+ * @throws SyncError with the name of the first condition that does not hold. Its message says where all of them are listed: to
+ * look for the others would take time, and the check does.
  */
 export async function requireStart(subject: CheckSubject, logger: Logger): Promise<void> {
   for (const { run } of checks) {
-    const [first] = await run(subject);
-    if (first) throw first.error;
+    let first: Blocker | undefined;
+    try {
+      [first] = await run(subject);
+    } catch (thrown) {
+      subject.signal.throwIfAborted();
+      const error = namedError(thrown);
+      // A deployment that does not answer says nothing of the start.
+      throw error.row.retryable || error.row.status >= 500 ? thrown : refusalOf(error);
+    }
+    if (first) throw refusalOf(first.error);
     if (run !== checkPatterns) continue;
     const { entries } = await subject.source.listing();
     for (const entry of entries) logger.info(entry, selectionText(entry));
   }
+}
+
+function refusalOf({ name, message, cause }: SyncError): SyncError {
+  const text = `${message}; there may be more blockers: clustersync check lists all`;
+  return new SyncError(name, text, { cause });
 }
 
 /** All that prevents a start. A check that cannot be carried out does, too, and prevents none of the other checks. */

@@ -1,6 +1,7 @@
 import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, type Route } from '../../service/http-server.ts';
 import { JsonLines } from '../../service/json-lines.ts';
+import { requireKnown } from '../../service/query-parameters.ts';
 import type { MismatchSummary } from '../../sync-api/json.ts';
 import { maxListed, type LastingSummary } from '../store/lasting-mismatches.ts';
 import type { LastingMismatch } from '../store/mismatch-store.ts';
@@ -102,12 +103,4 @@ function minDurationOf(query: URLSearchParams): number {
   const seconds = Number(text);
   if (/^\d+$/.test(text) && seconds <= maxSeconds) return seconds;
   throw new SyncError('InvalidBody', `minDurationSecs is a whole number from 0 to ${maxSeconds}`);
-}
-
-/** Takes no parameter that would do nothing. */
-export function requireKnown(query: URLSearchParams, known: readonly string[]): void {
-  for (const name of query.keys()) {
-    if (known.includes(name)) continue;
-    throw new SyncError('InvalidBody', `there is no parameter ${JSON.stringify(name)}`);
-  }
 }

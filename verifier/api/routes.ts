@@ -1,5 +1,6 @@
 import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, progressErrorBody, type Route } from '../../service/http-server.ts';
+import { requireKnown } from '../../service/query-parameters.ts';
 import { writesOffAlready } from '../../sync-api/command-answer.ts';
 import type {
   MismatchPage,
@@ -9,7 +10,7 @@ import type {
   WritesOffAlready,
 } from '../../sync-api/json.ts';
 import type { Verifier } from '../verifier.ts';
-import { lastingRoutes, requireKnown } from './lasting-routes.ts';
+import { lastingRoutes } from './lasting-routes.ts';
 import { progressBody } from './progress.ts';
 
 /** Rows of a page: the default, and the maximum. */

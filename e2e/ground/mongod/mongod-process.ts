@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import type { GuardedFolder } from '../guarded-folder.ts';
 import { serverPair, type Side } from './server-pair.ts';
 import { ServerProcess } from './server-process.ts';
+import { withSmallDisk } from './small-disk.ts';
 
 /** The log entry "Waiting for connections" of mongod and mongos. */
 export const listeningEntry = '"id":23016';
@@ -69,19 +70,28 @@ export interface MongodOptions {
   readonly name: string;
   /** All arguments but the port and the data folder. */
   readonly args: readonly string[];
+  /** The size of a file system of its own for its data, which ends with it: see {@link withSmallDisk}. */
+  readonly diskBytes?: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** Starts a mongod on a free port and waits until it accepts connections. It keeps its data when it is started again. */
+/**
+ * Starts a mongod on a free port and waits until it accepts connections. It keeps its data when it is started again, unless they
+ * are on a file system of its own.
+ */
 export async function startMongod(options: MongodOptions): Promise<ServerProcess> {
-  const { side, folder, name, signal } = options;
+  const { side, folder, name, diskBytes, signal } = options;
   const dataFolder = join(folder.path, name);
   mkdirSync(dataFolder);
+  const binary = await mongodBinary(side);
+  const [file, ...before] =
+    diskBytes === undefined ? ([binary] as const) : withSmallDisk(dataFolder, diskBytes, [binary]);
   const args = (port: number): readonly string[] => [
+    ...before,
     ...['--port', String(port), '--dbpath', dataFolder],
     ...options.args,
   ];
-  const program = { file: await mongodBinary(side), args, listeningText: listeningEntry };
+  const program = { file, args, listeningText: listeningEntry };
   return await ServerProcess.start({ folder, name, program, signal });
 }
 

@@ -42,6 +42,8 @@ export interface ReplicaSetOptions {
   readonly parameters?: Readonly<Record<string, string | number | boolean>>;
   /** More arguments for each mongod. */
   readonly args?: readonly string[];
+  /** The size of a file system of its own for the data of each member: see `withSmallDisk`. Default: none. */
+  readonly diskBytes?: number;
   /** Ends the start, leaving nothing behind. */
   readonly signal?: AbortSignal;
   /** Within what time it must be ready. Default: {@link defaultDeadlineMs}. */
@@ -102,7 +104,15 @@ export async function startReplicaSet(options: ReplicaSetOptions): Promise<Repli
     ];
     const processes = await Promise.all(
       Array.from({ length: options.members }, async (_, index) => {
-        return await startMongod({ side, folder, name: `member-${index}`, args, signal });
+        const { diskBytes } = options;
+        return await startMongod({
+          side,
+          folder,
+          name: `member-${index}`,
+          args,
+          diskBytes,
+          signal,
+        });
       }),
     );
     const set = new LocalReplicaSet(options, folder, await membersOf(processes, options));

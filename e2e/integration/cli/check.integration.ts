@@ -46,6 +46,18 @@ describe('clustersync check', () => {
     assert.deepEqual(await namespacesOf(pair.destination), []);
   });
 
+  it('measures the speed of the copy if it is told to, and leaves nothing', async () => {
+    const { exitCode, output, errors } = await check(['--measure-copy']);
+    assert.equal(exitCode, 0, errors);
+    assert.match(
+      output,
+      /^This migration can start; 1 piece of advice\.\n\nAdvice:\n {2}CopyEstimated: the copy of \d+ B takes about .*, at a measured .*\n/,
+    );
+    assert.deepEqual(await namespacesOf(pair.destination), []);
+    const internal = pair.destination.client.db('clustersync_internal');
+    assert.deepEqual(await internal.listCollections().toArray(), []);
+  });
+
   it('ends with 0 if there are only warnings, and shows them', async () => {
     const { exitCode, output } = await check(['--exclude-namespaces', 'misspelt']);
     assert.equal(exitCode, 0);

@@ -94,7 +94,7 @@ describe('clustersync run, where something is in the way', () => {
           'a destination that is not empty',
           {},
           [],
-          /^clustersync: the destination already has data: shop\.orders$/m,
+          /^clustersync: the destination already has data: shop\.orders; there may be more blockers: clustersync check lists all$/m,
         ],
         [
           'what the contract forbids',

@@ -25,6 +25,19 @@ describe('POST /check of sharded clusters', () => {
     assert.deepEqual(await findingsOf(syncer), []);
   });
 
+  it('measures the speed of the copy through the routers, and leaves nothing', async () => {
+    await using syncer = await pair.syncer();
+    const answer = await syncer.post('check?measureCopy=true', forward);
+    const { findings } = answer.body as unknown as CheckAnswer;
+    assert.deepEqual(
+      findings.map(({ name }) => name),
+      ['CopyEstimated'],
+      JSON.stringify(findings),
+    );
+    const internal = pair.destination.client.db('clustersync_internal');
+    assert.deepEqual(await internal.listCollections().toArray(), []);
+  });
+
   it('names a zone that the destination has no shard in, until it has one', async () => {
     const { ground } = pair.source;
     assert.ok(ground);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { MongoClient } from 'mongodb';
+import type { CheckAnswer } from '../../../sync-api/json.ts';
 import { otherSync } from './other-sync.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
@@ -67,7 +68,7 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
     await using syncer = await pair.syncer();
     const shop = { includeNamespaces: [{ database: 'shop' }] };
     await refuses(syncer, {}, 409, 'DestinationNotEmpty', /other\.there.*shop\.there/);
-    await refuses(syncer, shop, 409, 'DestinationNotEmpty', /: shop\.there$/);
+    await refuses(syncer, shop, 409, 'DestinationNotEmpty', /: shop\.there;/);
     await pair.destination.client.db('shop').dropDatabase();
     await syncer.start({ ...forward, ...shop });
     await syncer.waitFor(({ canCommit }) => canCommit);
@@ -158,7 +159,7 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
         body,
         409,
         'MissingPrivileges',
-        /cluster1 lacks the actions setUserWriteBlockMode, bypassWriteBlockingMode$/,
+        /cluster1 lacks the actions setUserWriteBlockMode, bypassWriteBlockingMode;/,
       );
       await noBlocking.start(forward);
       await noBlocking.waitFor(({ canCommit }) => canCommit);
@@ -184,6 +185,29 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
     await syncer.start({ ...forward, excludeNamespaces });
     await syncer.waitFor(({ canCommit }) => canCommit);
     assert.deepEqual(await namespacesOf(pair.destination), ['metrics.rows']);
+  });
+
+  it('says where all blockers are listed: it stops at the first, also of those that a server reports', async () => {
+    const db = pair.source.client.db('metrics');
+    await db.createCollection('ticks', { timeseries: { timeField: 't' } });
+    await pair.destination.client.db('shop').collection('there').insertOne({});
+    const hint = '; there may be more blockers: clustersync check lists all';
+    const listed = new RegExp(`${hint}$`);
+    await using syncer = await pair.syncer();
+    await refuses(syncer, {}, 400, 'TimeSeriesNotSupported', listed);
+    const answer = await syncer.post('preflight', forward);
+    assert.match(String(answer.body['errorDescription']), listed);
+    const includeNamespaces = [{ databaseRegex: { pattern: '[' } }];
+    await refuses(syncer, { includeNamespaces }, 400, 'InvalidNamespaceFilter', listed);
+    // The check itself does not.
+    const { findings } = (await syncer.post('check', forward)).body as unknown as CheckAnswer;
+    assert.deepEqual(
+      findings.map(({ name, message }) => [name, message.endsWith(hint)]),
+      [
+        ['TimeSeriesNotSupported', false],
+        ['DestinationNotEmpty', false],
+      ],
+    );
   });
 
   it('a pattern that the server cannot compile', async () => {
