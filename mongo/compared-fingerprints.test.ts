@@ -30,6 +30,7 @@ describe('compareBuckets', () => {
       {
         read: { source: { documents: 15, bytes: 500 }, destination: { documents: 14, bytes: 499 } },
         equalDocuments: 3,
+        differingDocuments: 15,
         differing: [[2, 3, 4, 5, 6]],
       },
     );
@@ -55,6 +56,10 @@ describe('compareBuckets', () => {
     const destination = sideOf({});
     const { differing } = await compareBuckets({ source, destination });
     assert.deepEqual(differing, [[1, 2], [3], [4], [5]]);
+    const long = { ...bucket, bytes: 41_000_000 };
+    const ofLong = sideOf({ 1: long, 2: long, 3: bucket });
+    const groups = await compareBuckets({ source: ofLong, destination });
+    assert.deepEqual(groups.differing, [[1], [2, 3]], 'as their ids may be as long');
   });
 });
 

@@ -8,8 +8,11 @@ import {
 } from './fingerprints.ts';
 import { asBuffer, valueBytes, type RawElement } from './raw-bson.ts';
 
-/** Fingerprints of one side that are held at a time. */
+/** Fingerprints of one side that are held at a time, if they are not of a single bucket; fewer where the ids may be long. */
 const maxHeld = 20_000;
+
+/** The length that an `_id` may have on average: it is at most as long as its document. */
+const idBytes = 4096;
 
 /** Something of both sides of a comparison: of the source, and of the destination. */
 export interface Sides<T> {
@@ -23,6 +26,8 @@ export interface ComparedBuckets {
   readonly read: Sides<Omit<Bucket, 'sum'>>;
   /** Documents of each side in buckets whose hashes are equal. */
   readonly equalDocuments: number;
+  /** Documents of the larger side in buckets that differ. */
+  readonly differingDocuments: number;
   /** The buckets that differ, in groups whose fingerprints can be held. */
   readonly differing: readonly (readonly number[])[];
 }
@@ -50,10 +55,17 @@ export async function compareBuckets(
   };
   const [equal, differing]: [number[], number[]] = [[], []];
   for (const key of keys) (isEqual(key) ? equal : differing).push(key);
-  const limits = { maxItems: Infinity, maxBytes: maxHeld, bytesOf: documentsIn };
+  const roomFor = (key: number): number => {
+    const bytes = Math.max(source.get(key)?.bytes ?? 0, destination.get(key)?.bytes ?? 0);
+    return Math.max(documentsIn(key), bytes / idBytes);
+  };
+  const limits = { maxItems: Infinity, maxBytes: maxHeld, bytesOf: roomFor };
+  const sumOf = (of: readonly number[]): number =>
+    of.reduce((sum, key) => sum + documentsIn(key), 0);
   return {
     read: { source: totalOf(source.values()), destination: totalOf(destination.values()) },
-    equalDocuments: equal.reduce((sum, key) => sum + documentsIn(key), 0),
+    equalDocuments: sumOf(equal),
+    differingDocuments: sumOf(differing),
     differing: [...inGroupsWithin(differing, limits)],
   };
 }

@@ -14,6 +14,7 @@ import {
 } from './raw-bson.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { RawValue } from './raw-value.ts';
+import { codeOf, isRefused, isUnclear, serverCode } from './server-errors.ts';
 import { encodeSpec } from './specification.ts';
 
 /** The documents whose fingerprints are read, as in a find command. */
@@ -153,12 +154,12 @@ export class FingerprintReader {
 
   async *#aggregated(pipeline: readonly Document[]): AsyncGenerator<RawDocument, void> {
     const { namespace, range, readConcern, collectionUUID } = this.#query;
-    const isWhole = range.min === null && range.max === null;
     await using cursor = await this.#open({
       aggregate: namespace.coll,
       pipeline: [...rangeStages(range), ...pipeline],
       ...{ cursor: {}, allowDiskUse: true, readConcern },
-      ...(isWhole ? {} : { hint: { _id: 1 } }),
+      // In natural order, what a busy capped collection deletes would end the cursor.
+      hint: { _id: 1 },
       ...(collectionUUID && { collectionUUID }),
     });
     for await (const { documents } of cursor.batches()) yield* documents;
@@ -171,6 +172,19 @@ export class FingerprintReader {
       ...(readPreference && { readPreference }),
     });
   }
+}
+
+/**
+ * Whether an error of a {@link FingerprintReader} may mean that the server cannot hash the documents. What it makes to hash one can
+ * be too large for it, where the document is not: the code of that error says nothing.
+ */
+export function cannotHash(error: unknown): boolean {
+  return isRefused(error) || isUnclear(error);
+}
+
+/** Whether an error means that the server can hash no document: it does not know the expression. */
+export function hasNoHash(error: unknown): boolean {
+  return codeOf(error) === serverCode.invalidPipelineOperator;
 }
 
 /** 64 bits of the SHA-256 of a document's bytes. */

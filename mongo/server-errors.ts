@@ -34,6 +34,7 @@ export const serverCode = {
   viewDepthLimitExceeded: 165,
   commandNotSupportedOnView: 166,
   optionNotSupportedOnView: 167,
+  invalidPipelineOperator: 168,
   queryPlanKilled: 175,
   viewPipelineMaxSizeExceeded: 195,
   snapshotUnavailable: 246,

@@ -15,6 +15,17 @@ describe('sleep', () => {
     controller.abort(reason);
     await assert.rejects(waiting, reason);
   });
+
+  it('waits for longer than a timer can', async () => {
+    const controller = new AbortController();
+    let isOver = false;
+    const waiting = sleep(2 ** 40, controller.signal).then(() => (isOver = true));
+    await sleep(20, new AbortController().signal);
+    assert.equal(isOver, false);
+    const reason = new Error('stop');
+    controller.abort(reason);
+    await assert.rejects(waiting, reason);
+  });
 });
 
 describe('backoffMs', () => {

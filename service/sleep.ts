@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Waits for `ms` milliseconds. Rejects with the signal's reason as soon as it is aborted. */
+/** The longest that a timer of Node.js waits: it takes a longer time for 1 ms. */
+const maxTimerMs = 2 ** 31 - 1;
+
+/** Waits for `ms` milliseconds, or 24 days if that is more. Rejects with the signal's reason as soon as it is aborted. */
 export async function sleep(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
   try {
-    await delay(ms, undefined, { signal });
+    await delay(Math.min(ms, maxTimerMs), undefined, { signal });
   } catch (error) {
     signal.throwIfAborted();
     throw error;

@@ -16,7 +16,7 @@ export interface ReportedVerification {
   readonly verdict: string | null | undefined;
   /** What each side counts after all writes. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | undefined;
-  /** How many documents of each side it has compared by hashes alone. */
+  /** How many documents of each side it has compared only by hash. */
   readonly documentsHashed: number | undefined;
   /** Its counts of tasks, as received. */
   readonly verificationStatus: JsonObject | undefined;

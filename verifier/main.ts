@@ -6,6 +6,7 @@ import { startHttpServer } from '../service/http-server.ts';
 import { apiServerOf } from '../service/listening.ts';
 import type { Logger } from '../service/logger.ts';
 import { verifierRoutes } from './api/routes.ts';
+import { RangeComparer } from './compare/range-comparer.ts';
 import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
@@ -74,7 +75,7 @@ export async function openVerifier(
       rangeBytes: options.partitionMebibytes * 1024 * 1024,
       readPreference: options.readPreference,
       rateLimit: new RateLimit(options.maxBytesPerSecond),
-      comparison: options.comparison,
+      ranges: new RangeComparer(options.comparison, logger),
       reportValues: options.reportValues,
     },
     identity,

@@ -30,7 +30,7 @@ export interface VerificationProgress {
   readonly documentsCompared: number;
   /** The count of each side after all writes; null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
-  /** How many documents of each side were compared by hashes alone, as far as it is reported with the verdict `equal`. */
+  /** How many documents of each side were compared only by hash, as far as it is reported with the verdict `equal`. */
   readonly documentsHashed: number;
   readonly bytesCompared: number;
   /** The verifier's whole report. */

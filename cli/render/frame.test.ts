@@ -94,7 +94,7 @@ describe('the picture of a sync', () => {
     });
     assert.match(
       plainLine({ ...after, verification: equal }, style),
-      /equal {2}5 documents compared, 4 by hashes$/,
+      /equal {2}5 documents compared, 4 only by hash$/,
     );
     const asOf = '2026-01-01T11:00:00.000Z';
     const stale = { ...after, verification: { ...verification, asOf } };

@@ -174,7 +174,7 @@ export function verificationText(verification: VerificationProgress): string {
   const { asOf, documentsHashed } = verification;
   if (error !== null) return harmless(error);
   const compared = `${countOf(documentsCompared, 'document')} compared`;
-  const byHashes = documentsHashed > 0 ? `, ${countText(documentsHashed)} by hashes` : '';
+  const byHashes = documentsHashed > 0 ? `, ${countText(documentsHashed)} only by hash` : '';
   if (verdict !== null) return `${verdict}  ${compared}${byHashes}`;
   if (phase === 'idle') return 'has not begun';
   return [

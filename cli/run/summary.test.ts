@@ -38,12 +38,12 @@ describe('the summary of a migration', () => {
     assert.doesNotMatch(summaryText({ ...summary, documentsCounted: null }, 'text'), /counted/);
   });
 
-  it('tells how many documents were compared by hashes, if any', () => {
+  it('tells how many documents were compared only by hash, if any', () => {
     assert.match(
       summaryText({ ...summary, documentsHashed: 1200 }, 'text'),
-      /by hashes .*1,200 doc/,
+      /only by hash .*1,200 doc/,
     );
-    assert.doesNotMatch(summaryText(summary, 'text'), /hashes/);
+    assert.doesNotMatch(summaryText(summary, 'text'), /by hash/);
   });
 
   it('says first of all that both sides are different', () => {

@@ -33,7 +33,7 @@ export interface Summary {
   readonly documentsCompared: number | null;
   /** Null without the verdict `equal`. */
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
-  /** How many documents of each side were compared by hashes alone, as far as it is reported with the verdict `equal`. */
+  /** How many documents of each side were compared only by hash, as far as it is reported with the verdict `equal`. */
   readonly documentsHashed: number;
   readonly mismatchCount: number | null;
   /** The first of them. */
@@ -88,7 +88,7 @@ function textOf(summary: Summary): string {
       changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
       compared: documentsCompared === null ? undefined : countOf(documentsCompared, 'document'),
       counted: documentsCounted === null ? undefined : countedText(documentsCounted),
-      'by hashes': documentsHashed > 0 ? countOf(documentsHashed, 'document') : undefined,
+      'only by hash': documentsHashed > 0 ? countOf(documentsHashed, 'document') : undefined,
       differences: mismatchCount === null ? undefined : countText(mismatchCount),
     }),
     ...mismatches.map((mismatch) => `  ${harmless(mismatch)}\n`),

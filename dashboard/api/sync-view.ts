@@ -102,7 +102,7 @@ export interface VerificationView extends VerificationSummary {
   /** Number of the pass; 0 is the first. */
   readonly generation: number | null;
   readonly documentsCompared: number | null;
-  /** How many documents of each side were compared by hashes alone; null until that is known. */
+  /** How many documents of each side were compared only by hash; null until that is known. */
   readonly documentsHashed: number | null;
   /** Of the current pass. */
   readonly documentsDone: number | null;

@@ -51,7 +51,7 @@ function progress({
       documentsCompared !== null && ` · ${countOf(documentsCompared, 'document')} compared`,
       documentsHashed !== null &&
         documentsHashed > 0 &&
-        `, ${countText(documentsHashed)} by hashes`,
+        `, ${countText(documentsHashed)} only by hash`,
       generation !== null && ` · pass ${generation + 1}`,
     ),
     isKnown && bar((documentsDone / documentsTotal) * 100, 'Compared in this pass'),

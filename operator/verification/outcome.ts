@@ -11,8 +11,8 @@ import {
 
 /** How a verification ended. */
 export type Outcome =
-  /** `documentsHashed` of each side were compared by hashes alone. */
-  | { readonly kind: 'equal'; readonly documentsHashed: number }
+  /** `documentsHashed` of each side were compared only by hash; undefined if the tool does not say. */
+  | { readonly kind: 'equal'; readonly documentsHashed: number | undefined }
   | { readonly kind: 'different'; readonly message: string }
   | { readonly kind: 'error'; readonly error: ApiError };
 
@@ -50,7 +50,7 @@ export function outcomeOf(
 function verdictOf(progress: VerifierProgress, verdict: string): Outcome {
   if (verdict === 'different') return different(progress);
   if (verdict === 'equal' && failuresIn(progress) === 0) {
-    return { kind: 'equal', documentsHashed: progress.documentsHashed ?? 0 };
+    return { kind: 'equal', documentsHashed: progress.documentsHashed };
   }
   return noVerdict(progress, `the verdict ${JSON.stringify(verdict.slice(0, maxQuotedLength))}`);
 }

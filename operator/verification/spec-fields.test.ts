@@ -147,17 +147,21 @@ describe('a SyncVerification', () => {
     }
   });
 
-  it('says of how many documents only hashes say that they are equal', () => {
-    const proof = { documentsHashed: 1234 };
-    const [, , { status } = {}] = follow([
-      running(idle),
-      running(checking),
-      running({ ...equal, proof }, finished),
-    ]);
-    assert.match(
-      findCondition(status?.conditions, 'Consistent')?.message ?? '',
-      /^the data of both deployments is equal, 1234 documents by their hashes alone\. Compared/,
-    );
+  it('says how many documents were compared only by hash', () => {
+    const equalText = 'the data of both deployments is equal';
+    const byHash = `${equalText}; documents that were compared only by hash: `;
+    for (const [comparison, proof, said] of [
+      ['Hashes', { documentsHashed: 1234 }, `${byHash}1234. Compared`],
+      ['Hashes', { documentsHashed: 0 }, `${equalText}. Compared`],
+      ['Hashes', {}, `${byHash}an unknown number. Compared`],
+      ['Bytes', {}, `${equalText}. Compared`],
+    ] as const) {
+      const ended = running({ ...equal, proof }, finished);
+      const worlds = [running(idle), running(checking), ended];
+      const [, , { status } = {}] = follow(worlds, { comparison });
+      const message = findCondition(status?.conditions, 'Consistent')?.message ?? '';
+      assert.ok(message.startsWith(said), message);
+    }
   });
 
   it('keeps the run that an operator has recorded which knew no comparison', () => {

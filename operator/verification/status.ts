@@ -229,10 +229,11 @@ function outcomeText(
     verification.spec.filter === undefined
       ? 'the data of both deployments is equal'
       : 'what spec.filter selects is equal on both deployments';
-  const { documentsHashed } = outcome;
+  const isByHash = verification.spec.comparison === 'Hashes';
+  const documentsHashed = outcome.documentsHashed ?? (isByHash ? 'an unknown number' : 0);
   return documentsHashed === 0
     ? equal
-    : `${equal}, ${documentsHashed} documents by their hashes alone`;
+    : `${equal}; documents that were compared only by hash: ${documentsHashed}`;
 }
 
 /** Which data a verdict is about: it says nothing about any other. */

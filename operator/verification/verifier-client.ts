@@ -13,7 +13,7 @@ export interface VerifierProgress {
   readonly error: ApiError | undefined;
   /** Undefined if the tool has no such field, null if it does not know yet. */
   readonly verdict: string | null | undefined;
-  /** How many documents of each side were compared by hashes alone; undefined if the tool does not say. */
+  /** How many documents of each side were compared only by hash; undefined if the tool does not say. */
   readonly documentsHashed: number | undefined;
   /** Its counts of tasks. */
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;

@@ -209,7 +209,7 @@ export interface Proof {
   ranges: number;
   documentsCompared: OfSides;
   /**
-   * as many of each side were compared by hashes that the servers made, all others byte for byte
+   * documents of each side that were compared only by the servers' hashes; all others were compared byte for byte
    */
   documentsHashed: number;
   documentsCounted: OfSides;
@@ -316,7 +316,7 @@ export interface Coverage {
   ranges: number;
   documentsCompared: OfSides;
   /**
-   * as many of each side were compared by hashes that the servers made, all others byte for byte
+   * documents of each side that were compared only by the servers' hashes; all others were compared byte for byte
    */
   documentsHashed: number;
   /**

@@ -3,11 +3,10 @@ import {
   compareFingerprints,
   type Sides,
 } from '../../mongo/compared-fingerprints.ts';
-import type { Fingerprint, FingerprintReader } from '../../mongo/fingerprints.ts';
+import { cannotHash, type Fingerprint, type FingerprintReader } from '../../mongo/fingerprints.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
-import { isRefused, isUnclear } from '../../mongo/server-errors.ts';
-import { messageOf } from '../../service/errors.ts';
+import { errorNameOf } from '../../mongo/server-errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -86,10 +85,10 @@ export class RangeReconciler {
     try {
       return await this.#reconcileByHash(collection, sides);
     } catch (error) {
-      // What the server makes to hash a document can be too large for it, where the document is not: the code says nothing.
-      if (!isRefused(error) && !isUnclear(error)) throw error;
+      if (!cannotHash(error)) throw error;
       const namespace = namespaceText(collection.namespace);
-      this.#settings.logger.debug({ namespace, reason: messageOf(error) }, 'comparing by bytes');
+      // What the server says of a document that is too large for it may quote the document.
+      this.#settings.logger.debug({ namespace, error: errorNameOf(error) }, 'comparing by bytes');
       return await this.#reconcileByBytes(collection, sides);
     }
   }

@@ -214,7 +214,7 @@ export async function compareOrder(
   namespace: Namespace,
 ): Promise<DocumentDifference | undefined> {
   const { source, destination } = context;
-  const query = { hint: { $natural: 1 } };
+  const query = { hint: { $natural: 1 }, projection: { _id: 1 } };
   await using left = idsOf(readBatches(context, source, namespace, query));
   await using right = idsOf(readBatches(context, destination, namespace, query));
   for (;;) {

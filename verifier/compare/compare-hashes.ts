@@ -9,8 +9,8 @@ import { keyOfElement, type IdKey } from './id-key.ts';
 import type { DocumentDifference } from './mismatch.ts';
 import { readConcernOf, type Side } from './sides.ts';
 
-/** Groups of buckets whose documents are listed. To list more of them costs as much as to read the documents of the range. */
-const maxGroups = 8;
+/** Documents of a range that are listed with their hashes: for every 20,000 or so, the servers read the range again. */
+const maxListed = 160_000;
 
 /**
  * Compares the documents of a range by hashes that the servers make of them: only those whose hashes differ are read, and compared
@@ -30,24 +30,27 @@ export async function compareHashes(
     return new FingerprintReader(side.cluster, query, signal);
   };
   const sides = { source: readerOf(context.source), destination: readerOf(context.destination) };
-  const { read, equalDocuments, differing } = await compareBuckets(sides);
+  const { read, equalDocuments, differingDocuments, differing } = await compareBuckets(sides);
   const { source, destination } = read;
   // The servers read the range once for its buckets, and again for each group.
   const limitRate = async (): Promise<void> => {
     await rateLimit.after(source.bytes + destination.bytes, signal);
   };
   await limitRate();
-  if (differing.length > maxGroups) return undefined;
-  monitor.addCompared({ count: source.documents, bytes: source.bytes });
+  if (differingDocuments > maxListed) return undefined;
   const found: DocumentDifference[] = [];
   const told = new Set<IdKey>();
   let hashed = equalDocuments;
+  /** Of the source, byte for byte: they have been reported. */
+  let [count, bytes] = [0, 0];
   for (const group of differing) {
     const compared = await compareFingerprints(sides, (side) => side.inBuckets(group));
     await limitRate();
     hashed += compared.equalDocuments;
     for (const ids of idLists(compared.differing.map(keyOfElement))) {
       const differences = await compareIds(context, namespace, ids, excuse);
+      count += differences.compared.documents;
+      bytes += differences.compared.bytes;
       // A look-up of 1.0 finds 1, too, which may have been in another list.
       const others = differences.found.filter(({ id }) => !told.has(id));
       for (const { id } of others) told.add(id);
@@ -56,10 +59,12 @@ export async function compareHashes(
         return { found, isOverflowing: true, compared: source, read: null };
     }
   }
-  return {
-    found,
-    isOverflowing: false,
-    compared: source,
-    read: { source: source.documents, destination: destination.documents, hashed },
-  };
+  monitor.addCompared({
+    count: Math.max(0, source.documents - count),
+    bytes: Math.max(0, source.bytes - bytes),
+  });
+  const documents = { source: source.documents, destination: destination.documents };
+  // What was written between the two reads is compared again.
+  hashed = Math.min(hashed, documents.source, documents.destination);
+  return { found, isOverflowing: false, compared: source, read: { ...documents, hashed } };
 }

@@ -43,6 +43,6 @@ export interface Amount {
 
 /** Documents of each side that were compared. */
 export interface ReadDocuments extends OfSides<number> {
-  /** As many of each side were compared by hashes that the servers made; all others byte for byte. */
+  /** Documents of each side that were compared only by the servers' hashes; all others were compared byte for byte. */
   readonly hashed: number;
 }

@@ -69,8 +69,8 @@ function coverageBy(
   }
   const reads = parts.flatMap(({ read }) => read ?? []);
   if (reads.length < parts.length) return { kind: 'unread', namespace };
-  const total = (side: keyof ReadDocuments): number =>
-    reads.reduce((sum, read) => sum + read[side], 0);
+  const total = (field: keyof ReadDocuments): number =>
+    reads.reduce((sum, read) => sum + read[field], 0);
   const read = {
     source: total('source'),
     destination: total('destination'),

@@ -101,9 +101,9 @@ const nothing = { documents: 0, bytes: 0 };
 describe('formatReport, of a verdict', () => {
   for (const [documentsHashed, said] of [
     [0, ''],
-    [4, ' (4 of each by hashes)'],
+    [4, ' (4 on each side only by hash)'],
   ] as const)
-    it(`says where ${documentsHashed} of its documents were compared by hashes`, async () => {
+    it(`says that ${documentsHashed} of its documents were compared only by hash`, async () => {
       const counts = {
         documentsCompared: { source: 5, destination: 6 },
         documentsHashed,
@@ -123,7 +123,7 @@ describe('formatReport, of a verdict', () => {
       for await (const piece of formatReport(report, 'text')) text += piece;
       assert.ok(
         text.includes(
-          `counted:      5 documents on the source and 5 on the destination, in 1 collections read in 2 ranges${said}\n`,
+          `counted:      5 documents on the source and 5 on the destination${said}, in 1 collections read in 2 ranges\n`,
         ),
         text,
       );

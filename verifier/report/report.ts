@@ -85,16 +85,16 @@ function coverageText({
   return `${compared}, counted ${documentsCounted.source} and ${documentsCounted.destination}`;
 }
 
-/** Which comparison a number of documents rests on. */
+/** How many of the documents were not compared byte for byte. */
 function hashedText(documentsHashed: number): string {
-  return documentsHashed === 0 ? '' : ` (${documentsHashed} of each by hashes)`;
+  return documentsHashed === 0 ? '' : ` (${documentsHashed} on each side only by hash)`;
 }
 
 /** The proof of the verdict `equal`, in a few words. */
 export function proofText(proof: Proof): string {
   const { collections, ranges, documentsHashed, documentsCounted } = proof;
   const { source, destination } = documentsCounted;
-  return `${source} documents on the source and ${destination} on the destination, in ${collections} collections read in ${ranges} ranges${hashedText(documentsHashed)}`;
+  return `${source} documents on the source and ${destination} on the destination${hashedText(documentsHashed)}, in ${collections} collections read in ${ranges} ranges`;
 }
 
 /** A difference in one line. */

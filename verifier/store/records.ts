@@ -5,7 +5,7 @@ import type { ErrorName } from '../../service/error-table.ts';
 import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
 
 /** Version of the stored state: any other one is refused. */
-export const formatVersion = 6;
+export const formatVersion = 7;
 
 /** The kind of pass: everything; what is pending; or the one that decides. */
 export type PassKind = 'first' | 'recheck' | 'last';
@@ -149,7 +149,7 @@ export interface Proof {
   readonly ranges: number;
   /** Documents read by the passes that compared whole collections. */
   readonly documentsCompared: OfSides<number>;
-  /** As many of each side were compared by hashes that the servers made; all others byte for byte. */
+  /** Documents of each side that were compared only by the servers' hashes; all others were compared byte for byte. */
   readonly documentsHashed: number;
   readonly documentsCounted: OfSides<number>;
 }

@@ -74,9 +74,9 @@ function countsIn(value: CheckedValue): OfSides<number> {
   return sidesIn(value, (count) => count.count());
 }
 
-/** What was read of a range or a collection. An earlier version did not store `hashed`, and compared everything byte for byte. */
+/** What was read of a range or a collection. */
 export function readDocumentsIn(value: CheckedValue): ReadDocuments {
-  return { ...countsIn(value), hashed: value.optional('hashed')?.count() ?? 0 };
+  return { ...countsIn(value), hashed: value.field('hashed').count() };
 }
 
 function amountIn(value: CheckedValue): Amount {
@@ -148,8 +148,7 @@ function proofIn(value: CheckedValue | null): Proof | null {
     collections: proof.field('collections').count(),
     ranges: proof.field('ranges').count(),
     documentsCompared: countsIn(proof.field('documentsCompared')),
-    // As in `readDocumentsIn`.
-    documentsHashed: proof.optional('documentsHashed')?.count() ?? 0,
+    documentsHashed: proof.field('documentsHashed').count(),
     documentsCounted: countsIn(proof.field('documentsCounted')),
   }));
 }

@@ -1,21 +1,19 @@
 import { Binary, MongoServerError } from 'mongodb';
 import { listIndexes } from '../../mongo/catalog.ts';
 import { idBound, type IdRange, wholeRange } from '../../mongo/id-range.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isRefused, isUnclear, neededAction } from '../../mongo/server-errors.ts';
+import { neededAction } from '../../mongo/server-errors.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
 import {
   compareIds,
   compareOrder,
-  compareRange,
   compareUnordered,
   idLists,
   type CompareContext,
   type Comparison,
 } from '../compare/compare-documents.ts';
-import { compareHashes } from '../compare/compare-hashes.ts';
 import { compareMetadata } from '../compare/compare-metadata.ts';
 import { expiryExcuse, type Excuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
@@ -28,6 +26,7 @@ import {
   type CatalogCache,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
+import type { RangeComparer } from '../compare/range-comparer.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { PassKind, Task, TaskWork } from '../store/records.ts';
 
@@ -37,8 +36,7 @@ export interface TaskContext extends CompareContext, RetryContext {
   readonly kind: PassKind;
   /** A larger collection is compared in ranges of about this size. */
   readonly rangeBytes: number;
-  /** How documents are compared, where the servers can hash them. */
-  readonly comparison: 'bytes' | 'hashes';
+  readonly ranges: RangeComparer;
   readonly mayLackIndexes: boolean;
   readonly catalog: CatalogCache;
 }
@@ -164,9 +162,7 @@ async function compareWhole(
 ): Promise<Comparison> {
   const { namespace } = pair;
   const excuse = await excuseOf(context, pair);
-  const comparison =
-    (await compareHashesIfPossible(context, namespace, range, excuse)) ??
-    (await compareRange(context, namespace, range, excuse));
+  const comparison = await context.ranges.compare(context, namespace, range, excuse);
   const ids = new Set(comparison.found.map(({ id }) => id));
   if (context.kind !== 'last' || comparison.isOverflowing) return comparison;
   const found: DocumentDifference[] = [];
@@ -177,24 +173,6 @@ async function compareWhole(
     isOverflowing ||= confirmed.isOverflowing;
   }
   return { ...comparison, found, isOverflowing };
-}
-
-async function compareHashesIfPossible(
-  context: TaskContext,
-  namespace: Namespace,
-  range: IdRange,
-  excuse: Excuse | undefined,
-): Promise<Comparison | undefined> {
-  if (context.comparison === 'bytes') return undefined;
-  try {
-    return await compareHashes(context, namespace, range, excuse);
-  } catch (error) {
-    // What the server makes to hash a document can be too large for it, where the document is not: the code says nothing.
-    if (!isRefused(error) && !isUnclear(error)) throw error;
-    const reason = messageOf(error);
-    context.logger.debug({ namespace: namespaceText(namespace), reason }, 'comparing by bytes');
-    return undefined;
-  }
 }
 
 /** Before the last pass nothing needs an excuse: what has expired on one side is compared again. */

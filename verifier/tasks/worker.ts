@@ -11,7 +11,7 @@ const tasksPerWorker = 4;
 /** How tasks are carried out, according to the options of a process. */
 export interface WorkSettings extends Pick<
   TaskContext,
-  'rangeBytes' | 'readPreference' | 'rateLimit' | 'comparison' | 'reportValues'
+  'rangeBytes' | 'readPreference' | 'rateLimit' | 'ranges' | 'reportValues'
 > {
   /** Number of concurrent tasks. */
   readonly workers: number;

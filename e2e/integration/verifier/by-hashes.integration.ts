@@ -28,6 +28,7 @@ interface Found {
   readonly mismatches: readonly Mismatch[];
   /** Documents of each side, by namespace. */
   readonly hashed: Readonly<Record<string, number>>;
+  readonly log: readonly string[];
 }
 
 const { EJSON } = BSON;
@@ -48,7 +49,7 @@ const seeds =
     : [Number(SEED)];
 
 describe('verifier, by hashes', () => {
-  const pair = useReplicaSetPair();
+  const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
 
   afterEach(async () => {
     for (const client of pair.clients) await dropUserDatabases(client);
@@ -66,6 +67,7 @@ describe('verifier, by hashes', () => {
     const { namespaces } = body as unknown as NamespacePage;
     return {
       progress,
+      log: session.log,
       mismatches: mismatches as readonly Mismatch[],
       hashed: Object.fromEntries(
         namespaces.flatMap(({ namespace, coverage }) =>
@@ -161,7 +163,10 @@ describe('verifier, by hashes', () => {
     await insertBoth('other', rowsUpTo(3));
     await rowsOf(pair.source, 'one').insertOne(large);
     await rowsOf(pair.destination, 'other').insertOne(large);
-    const { mismatches, hashed } = await verify();
+    const { mismatches, hashed, log } = await verify();
+    const told = log.filter((line) => line.includes('comparing by bytes'));
+    assert.ok(told.length >= 3);
+    assert.doesNotMatch(told.join(), /First element|\\u0000|00ff/, 'no content of a document');
     assert.deepEqual(
       mismatches.map(({ namespace, kind, id }) => [namespace, kind, id]),
       [
@@ -170,6 +175,32 @@ describe('verifier, by hashes', () => {
       ],
     );
     assert.deepEqual(hashed, { 'shop.both': 0, 'shop.one': 0, 'shop.other': 0, 'shop.small': 100 });
+  });
+
+  it('compares all by bytes once a server does not know the hash, and says so once', async () => {
+    for (const name of ['a', 'b', 'c']) await insertBoth(name, rowsUpTo(500, 'x'.repeat(200)));
+    const [, destination] = pair.clients;
+    assert.ok(destination);
+    const failPoint = { configureFailPoint: 'failCommand' };
+    const failCommands = ['aggregate'];
+    await destination.db('admin').command({
+      ...failPoint,
+      mode: { times: 1 },
+      // What 6.0.5 answers.
+      data: { failCommands, errorCode: 168, namespace: 'shop.b', appName: 'clustersync verifier' },
+    });
+    try {
+      const { progress, hashed, log } = await verify({ partitionMebibytes: 0.025, workers: 1 });
+      assert.equal(progress.verdict, 'equal');
+      assert.equal(log.filter((line) => line.includes('a server cannot hash')).length, 1);
+      assert.ok(progress.proof && progress.proof.ranges > 9);
+      // One range was to be hashed by both, and failed; those before it were hashed.
+      const sum = Object.values(hashed).reduce((all, count) => all + count, 0);
+      assert.equal(sum, progress.proof.documentsHashed);
+      assert.ok(sum < 1500 && hashed['shop.b'] !== 500, JSON.stringify(hashed));
+    } finally {
+      await destination.db('admin').command({ ...failPoint, mode: 'off' });
+    }
   });
 
   /** Differences in most buckets, and in so many that listing them is no longer worth it. */
@@ -198,7 +229,11 @@ describe('verifier, by hashes', () => {
     });
 
   it('transfers less than 5 % of what it transfers by bytes, where both sides are equal', async () => {
-    for (const name of ['a', 'b']) await insertBoth(name, rowsUpTo(80_000, 'x'.repeat(1000)));
+    for (const name of ['a', 'b']) await insertBoth(name, rowsUpTo(70_000, 'x'.repeat(1000)));
+    // Its order is compared, too.
+    for (const db of [pair.source, pair.destination])
+      await db.createCollection('capped', { capped: true, size: 30_000_000 });
+    await insertBoth('capped', rowsUpTo(20_000, 'x'.repeat(1000)));
     const [source] = pair.clients;
     assert.ok(source);
     const sentBy = async (comparison: VerifierOptions['comparison']): Promise<number> => {

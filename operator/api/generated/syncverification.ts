@@ -2,7 +2,7 @@
 import type { Condition } from '../../kube/conditions.ts';
 
 /**
- * How documents are compared: Bytes reads all documents of both sides and compares them byte for byte. Hashes has the servers hash their documents, and reads only those whose hashes differ; the Consistent condition says how many documents that was, and the limits say what a hash does not show. Can be changed only together with rerun.
+ * How documents are compared: Bytes reads all documents of both sides and compares them byte for byte. Hashes has the servers hash their documents, and reads only those whose hashes differ. The Consistent condition says how many documents were compared only by hash; the limits say what a hash does not show. Can be changed only together with rerun.
  */
 export type VerificationComparison = 'Bytes' | 'Hashes';
 
