@@ -30,6 +30,13 @@ const features = {
   exactCappedSizes: '7.0',
   /** Change streams report reshardCollection (seen on 6.0.27), before anything is written to its result. */
   reshardingInChangeStreams: '6.0.14',
+  /** A change of the featureCompatibilityVersion has to be confirmed (7.0.28); before (6.0.27), the command has no such field. */
+  confirmedFeatureVersions: '7.0',
+  /**
+   * A change of the featureCompatibilityVersion ends on no shard before all have prepared it (seen on 7.0.28). Before (6.0.27),
+   * it ends on each by itself.
+   */
+  featureVersionsInPhases: '7.0',
   /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */
   nanExpiryRefused: '7.0',
 } as const;

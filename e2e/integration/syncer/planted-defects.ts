@@ -27,10 +27,14 @@ export const startBody = {
   },
 } as const;
 
-/** What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces. */
-export const planted: readonly string[] = [
+/**
+ * What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces.
+ * @param isReversiblePair - else the servers themselves are in the way of what {@link startBody} asks for.
+ */
+export const planted = (isReversiblePair: boolean): readonly string[] => [
   'blocker OtherSyncUnfinished of destination',
   'blocker ShardingNotAllowed',
+  ...(isReversiblePair ? [] : ['blocker ReversibleNotSupported']),
   'blocker MissingPrivileges of source',
   'blocker MissingPrivileges of destination',
   'blocker FeatureVersionNotSupported of source',
