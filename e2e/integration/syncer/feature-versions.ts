@@ -4,7 +4,7 @@ import { majorVersion } from '../../../mongo/topology.ts';
 import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import type { Side } from '../../ground/mongod/server-pair.ts';
 
-/** The featureCompatibilityVersions that a server of a series can have. */
+/** What the featureCompatibilityVersion of a server of a series can be. */
 export interface FeatureVersions {
   /** That of a new deployment, such as `7.0`. */
   readonly own: string;
