@@ -2,8 +2,10 @@ import type { ClientSession, Db, MongoClient } from 'mongodb';
 import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import type { Side } from './cluster-pair.ts';
+import { featureVersionsOf, setFeatureVersion } from './feature-versions.ts';
 import { otherSync } from './other-sync.ts';
 import { raw, RawText, rawValue } from './raw-documents.ts';
+import { isReversiblePair } from './skip-reversal.ts';
 
 /** A name that is not UTF-8. */
 const odd = new RawText(0x78, 0xff);
@@ -27,17 +29,22 @@ export const startBody = {
   },
 } as const;
 
+/** Whether the source's server can have a featureCompatibilityVersion that no sync works with. */
+async function canBeTooOld(): Promise<boolean> {
+  return (await featureVersionsOf('source')).older === '5.0';
+}
+
 /**
- * What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces.
- * @param isReversiblePair - else the servers themselves are in the way of what {@link startBody} asks for.
+ * What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces; and
+ * what the servers themselves have against {@link startBody}.
  */
-export const planted = (isReversiblePair: boolean): readonly string[] => [
+export const planted = async (): Promise<readonly string[]> => [
   'blocker OtherSyncUnfinished of destination',
   'blocker ShardingNotAllowed',
-  ...(isReversiblePair ? [] : ['blocker ReversibleNotSupported']),
+  ...((await isReversiblePair()) ? [] : ['blocker ReversibleNotSupported']),
   'blocker MissingPrivileges of source',
   'blocker MissingPrivileges of destination',
-  'blocker FeatureVersionNotSupported of source',
+  ...((await canBeTooOld()) ? ['blocker FeatureVersionNotSupported of source'] : []),
   'blocker TimeSeriesNotSupported of source: metrics.ticks',
   'blocker NameNotSupported of source: data.x\u{fffd}',
   'blocker ShardKeyIndexMissing of source: shop.items',
@@ -87,7 +94,7 @@ export async function plantOnSource({ set, client }: Side): Promise<PlantedSourc
   const roles = ['backup', 'clusterMonitor', 'readAnyDatabase'];
   await admin.command({ createUser: 'reader', pwd: 'secret', roles });
   await storeOtherSync(client, 'cluster0');
-  await admin.command({ setFeatureCompatibilityVersion: '5.0' });
+  if (await canBeTooOld()) await setFeatureVersion(client, '5.0');
   const session = await openTransaction(client);
   await killSecondary(set, client);
   return {
