@@ -1,4 +1,4 @@
-import { isOlderVersion, majorVersion } from '../../../mongo/topology.ts';
+import { isOlderRelease, majorVersion } from '../../../mongo/topology.ts';
 import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import { skipBecause } from '../../runner/skip.ts';
 
@@ -28,9 +28,15 @@ export async function skipUnlessReversible(context: Mocha.Context): Promise<void
     skipBecause(context, `a sync from ${source} to ${destination} cannot be reversed`);
 }
 
+/** Whether a sync can go from the destination to the source: where the source's server is not older. */
+export async function isOtherWayPossible(): Promise<boolean> {
+  const { source, destination } = await releases();
+  return !isOlderRelease(source, destination);
+}
+
 /** Skips the running test, or in a `before` hook its suite, where the source is too old for a sync from the destination to it. */
 export async function skipUnlessOtherWay(context: Mocha.Context): Promise<void> {
   const { source, destination } = await releases();
-  if (isOlderVersion(source, destination))
+  if (isOlderRelease(source, destination))
     skipBecause(context, `a sync cannot go from ${destination} to ${source}, which is older`);
 }
