@@ -33,9 +33,20 @@ describe('unsupportedReason', () => {
   ];
   for (const [what, options, reason] of cases)
     it(what, () => {
-      const found = unsupportedReason(decoded(options));
+      const found = unsupportedReason(decoded(options), '6.0.27');
       if (reason) assert.match(found ?? '', reason);
       else assert.equal(found, undefined);
+    });
+});
+
+describe('unsupportedReason, of an option that later servers no longer have', () => {
+  for (const [version, reason] of [
+    ['6.0.27', undefined],
+    ['7.0.28', 'has options that MongoDB 7.0.28 no longer has: recordPreImages'],
+    ['8.0.4', 'has options that MongoDB 8.0.4 no longer has: recordPreImages'],
+  ] as const)
+    it(`to ${version}: ${reason ?? 'none'}`, () => {
+      assert.equal(unsupportedReason(decoded({ recordPreImages: true }), version), reason);
     });
 });
 
@@ -45,7 +56,7 @@ describe('requireSupported', () => {
   it('names the collection, and what it has', () => {
     assert.throws(
       () => {
-        requireSupported(namespace, decoded({ compaction: {}, sorting: 1 }));
+        requireSupported(namespace, decoded({ compaction: {}, sorting: 1 }), '6.0.27');
       },
       {
         name: 'CollectionNotSupported',
@@ -55,7 +66,7 @@ describe('requireSupported', () => {
   });
 
   it('takes what is known', () => {
-    requireSupported(namespace, decoded({ capped: true, size: 4096 }));
+    requireSupported(namespace, decoded({ capped: true, size: 4096 }), '7.0.28');
   });
 });
 

@@ -4,6 +4,7 @@ import {
   fateOfEvent,
   fateOfOption,
   hasFeature,
+  hasOption,
   isKnownIndexChange,
   type EventFate,
   type OptionFate,
@@ -86,6 +87,18 @@ describe('fateOfOption', () => {
       it(`${name === '' ? 'none' : name}: ${fate}`, () => {
         assert.equal(fateOfOption(name), fate);
       });
+});
+
+describe('hasOption', () => {
+  for (const [version, option, has] of [
+    ['6.0.27', 'recordPreImages', true],
+    ['7.0.0', 'recordPreImages', false],
+    ['8.2.0', 'recordPreImages', false],
+    ['8.2.0', 'capped', true],
+  ] as const)
+    it(`${option} of ${version}: ${String(has)}`, () => {
+      assert.equal(hasOption(version, option), has);
+    });
 });
 
 describe('isKnownIndexChange', () => {

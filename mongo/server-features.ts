@@ -7,8 +7,9 @@ import { isOlderVersion } from './topology.ts';
  * options hold for every release, and a sync refuses what they do not name. It asks for the release only where nothing tells
  * ({@link hasFeature}).
  *
- * A destination is never older than its source (check-versions.ts), so it can have whatever the source has: clustered
- * collections (5.3), compound wildcard indexes (7.0), the validation action `errorAndLog` (8.1). The command `bulkWrite` (8.0)
+ * A destination is never older than its source (check-versions.ts), so it can have whatever the source has and a newer server
+ * still knows ({@link hasOption}): clustered collections (5.3), compound wildcard indexes (7.0), the validation action
+ * `errorAndLog` (8.1). The command `bulkWrite` (8.0)
  * makes the events of ordinary writes, and a sync does not send it. Nor does it send `bypassEmptyTsReplacement` (8.0, and later
  * patches of older releases): a pipeline stores zero timestamps in every release (altered-documents.ts).
  *
@@ -30,6 +31,13 @@ const features = {
   exactCappedSizes: '7.0',
   /** Change streams report reshardCollection (seen on 6.0.27), before anything is written to its result. */
   reshardingInChangeStreams: '6.0.14',
+  /** A change of the featureCompatibilityVersion has to be confirmed (7.0.28); before (6.0.27), the command has no such field. */
+  confirmedFeatureVersions: '7.0',
+  /**
+   * A change of the featureCompatibilityVersion ends on no shard before all have prepared it (seen on 7.0.28). Before (6.0.27),
+   * it ends on each by itself.
+   */
+  featureVersionsInPhases: '7.0',
   /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */
   nanExpiryRefused: '7.0',
 } as const;
@@ -46,6 +54,8 @@ export function hasFeature(version: string, feature: ServerFeature): boolean {
 interface Known<Fate> {
   /** The first release that has it. */
   readonly since: string;
+  /** The first release that no longer has it; undefined if all later ones do. */
+  readonly until?: string;
   readonly fate: Fate;
 }
 
@@ -107,7 +117,8 @@ const collectionOptions: ReadonlyMap<string, Known<OptionFate>> = new Map([
   ['collation', { since: '3.4', fate: 'copied' }],
   ['pipeline', { since: '3.4', fate: 'copied' }],
   ['viewOn', { since: '3.4', fate: 'copied' }],
-  ['recordPreImages', { since: '4.2', fate: 'copied' }],
+  // 7.0.28 refuses commands with it (seen there), 6.0.27 takes it: it puts documents as they were into the oplog.
+  ['recordPreImages', { since: '4.2', until: '7.0', fate: 'copied' }],
   ['expireAfterSeconds', { since: '5.0', fate: 'copied' }],
   ['timeseries', { since: '5.0', fate: 'refused' }],
   ['clusteredIndex', { since: '5.3', fate: 'copied' }],
@@ -120,6 +131,12 @@ const collectionOptions: ReadonlyMap<string, Known<OptionFate>> = new Map([
 /** The fate of an option of a collection. Unknown ones are refused: they may need another form until the commit. */
 export function fateOfOption(option: string): OptionFate {
   return collectionOptions.get(option)?.fate ?? 'refused';
+}
+
+/** Whether a server of a version takes a known option of a collection that older ones have. */
+export function hasOption(version: string, option: string): boolean {
+  const until = collectionOptions.get(option)?.until;
+  return until === undefined || isOlderVersion(version, until);
 }
 
 /**

@@ -66,15 +66,24 @@ type Values = Readonly<Record<string, unknown>>;
  * @throws SyncError IncompatibleUniqueIndex; ChangeNotSupported for one that changes something unknown.
  */
 export async function applyModify(
-  source: Pick<Source, 'cappedSize'>,
+  source: Pick<Source, 'cappedSize' | 'isOptionOfDestination'>,
   destination: Destination,
   catalog: TrackedCatalog,
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const { index, cappedSize, cappedMax, expireAfterSeconds, ...rest } = event.description as Values;
+  const { index, cappedSize, cappedMax, expireAfterSeconds, ...given } =
+    event.description as Values;
   const indexChange = index instanceof RawValue ? (index.decode() as Values) : undefined;
-  refuseUnknown(event, unknownChanges(rest, indexChange));
+  const lost = Object.keys(given).filter((option) => !source.isOptionOfDestination(option));
+  refuseUnknown(event, [
+    ...unknownChanges(given, indexChange),
+    ...lost.filter((option) => isTrue(given[option])),
+  ]);
+  // Off is how the destination has it.
+  const rest = Object.fromEntries(
+    Object.entries(given).filter(([option]) => !lost.includes(option)),
+  );
   if (Object.keys(rest).length > 0) await destination.catalog.modify(tracked.namespace, rest);
   const options = {
     ...tracked.options,

@@ -7,7 +7,11 @@ import type { Destination } from '../destination/destination.ts';
 import type { ClusterRole } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
-import { checkFeatureVersion } from '../preflight/check-versions.ts';
+import {
+  checkFeatureVersion,
+  requireFeatureVersionPair,
+  type Versioned,
+} from '../preflight/check-versions.ts';
 import { followsResharding } from '../ddl/follow-resharding.ts';
 import { watchAppliedOps } from '../changes/watch-applied-ops.ts';
 import type { Source } from '../source/source.ts';
@@ -53,13 +57,14 @@ export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
   const source = parts.source.within(signal);
   const destination = parts.destination.within(signal);
   const own = { ...parts, source, destination, signal };
+  const versions = new Map<string, Versioned>();
   const works = [
     watchSource(own),
     sendHeartbeats(own),
     proveMajority(own),
     watchRecord(own),
-    proveVersion(own, 'source'),
-    proveVersion(own, 'destination'),
+    proveVersion(own, 'source', versions),
+    proveVersion(own, 'destination', versions),
   ];
   if (source.kind.hasReadableOplog) works.push(watchAppliedOps(source, parts.live, own));
   try {
@@ -100,8 +105,13 @@ async function proveMajority(parts: HeartbeatParts): Promise<void> {
 /**
  * Checks whether a commit would be refused because of a cluster's featureCompatibilityVersion, which anybody may change at any
  * time.
+ * @param versions - those of both clusters, as they were last seen, by name.
  */
-async function proveVersion(parts: HeartbeatParts, role: ClusterRole): Promise<void> {
+async function proveVersion(
+  parts: HeartbeatParts,
+  role: ClusterRole,
+  versions: Map<string, Versioned>,
+): Promise<void> {
   const { pair, live, monitor, signal } = parts;
   const { commitProofs } = monitor;
   const { name } = live.current[role];
@@ -110,7 +120,15 @@ async function proveVersion(parts: HeartbeatParts, role: ClusterRole): Promise<v
     await beat(parts, patience, async () => {
       try {
         await commitProofs.by(`version of the ${role}`, async () => {
-          await checkFeatureVersion(pair.clients[name], name, pair.topologies[name], signal);
+          const own = await checkFeatureVersion(
+            pair.clients[name],
+            name,
+            pair.topologies[name],
+            signal,
+          );
+          versions.set(name, own);
+          const from = versions.get(live.current.source.name);
+          if (role === 'destination' && from) requireFeatureVersionPair(from, own);
         });
         commitProofs.setVersionRefusal(role, undefined);
       } catch (error) {

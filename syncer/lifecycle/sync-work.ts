@@ -206,6 +206,7 @@ export class SyncWork {
       ...{ ...working, options, filter, catalog, warn },
       deployment: sourceCluster,
       version: pair.topologies[options.source].version,
+      destinationVersion: pair.topologies[options.destination].version,
     });
     const leftIndexes = new LeftIndexes(syncStore.leftIndexes, catalog, monitor);
     const destination = new Destination({

@@ -10,7 +10,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { checkFeatureVersion } from '../preflight/check-versions.ts';
+import { checkFeatureVersions } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { digestOf, instancesWithoutCommand } from '../store/instances.ts';
@@ -389,9 +389,9 @@ export class Sync {
   async #requireFeatureVersions(): Promise<void> {
     const { clients, topologies, signal } = this.pair;
     const { source, destination } = this.live.current;
+    const names = { source: source.name, destination: destination.name };
     await naming(async () => {
-      for (const { name } of [source, destination])
-        await checkFeatureVersion(clients[name], name, topologies[name], signal);
+      await checkFeatureVersions(clients, topologies, names, signal);
     });
   }
 }

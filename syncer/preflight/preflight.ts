@@ -180,7 +180,7 @@ async function checkPatterns({ filter }: CheckSubject): Promise<Blocker[]> {
 }
 
 /** What cannot be synced. */
-async function checkKinds({ source }: CheckSubject): Promise<Blocker[]> {
+async function checkKinds({ source, destination }: CheckSubject): Promise<Blocker[]> {
   const { selected } = await source.listing();
   const blockers: Blocker[] = [];
   const add = (kind: NamespaceInfo['kind'], errorOf: (names: string) => SyncError): void => {
@@ -197,7 +197,7 @@ async function checkKinds({ source }: CheckSubject): Promise<Blocker[]> {
   add('oddlyNamed', oddNameError);
   for (const info of selected) {
     if (info.kind !== 'collection') continue;
-    const error = unsupportedError(info.namespace, info.options);
+    const error = unsupportedError(info.namespace, info.options, destination.topology.version);
     if (error) blockers.push(blocker(error, { side: 'source', namespaces: textsOf([info]) }));
   }
   return blockers;

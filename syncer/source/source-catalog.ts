@@ -47,6 +47,8 @@ interface CatalogParts {
   readonly deployment: Deployment;
   readonly kind: SourceKind;
   readonly filter: NamespaceFilter;
+  /** Of the destination's servers. */
+  readonly destinationVersion: string;
   /** The latest known times of the source. */
   readonly known: KnownTimes;
   readonly signal: AbortSignal;
@@ -90,13 +92,13 @@ export class SourceCatalog {
    * @throws SyncError CollectionNotSupported.
    */
   async trackNow(uuid: UUID, eventTime: Timestamp): Promise<TrackedCollection | undefined> {
-    const { deployment, signal } = this.#parts;
+    const { deployment, destinationVersion, signal } = this.#parts;
     // A newly elected primary may not know yet that a majority has the event.
     const time = later(await majorityTime(deployment, signal), eventTime);
     return await this.atOnce(async () => {
       const info = await findCollection(deployment, uuid, signal, time);
       if (!info) return undefined;
-      requireSupported(info.namespace, info.options);
+      requireSupported(info.namespace, info.options, destinationVersion);
       const [tracked] = await this.#track(info.namespace.db, [info], { at: time, by: eventTime });
       return tracked;
     });
@@ -162,11 +164,13 @@ export class SourceCatalog {
    * @throws SyncError TimeSeriesNotSupported, CollectionNotSupported if something of that name is still there.
    */
   async isUnsupported(namespace: Namespace, options: Document): Promise<boolean> {
+    const { destinationVersion } = this.#parts;
     const isTimeSeries = options['timeseries'] !== undefined;
-    if (!isTimeSeries && unsupportedReason(options) === undefined) return false;
+    const reason = unsupportedReason(options, destinationVersion);
+    if (!isTimeSeries && reason === undefined) return false;
     const now = await this.namespaceNow(namespace);
     if (isTimeSeries && now?.kind === 'timeseries') throw timeSeriesError(namespace);
-    if (now?.kind === 'collection') requireSupported(namespace, now.options);
+    if (now?.kind === 'collection') requireSupported(namespace, now.options, destinationVersion);
     return true;
   }
 
@@ -192,7 +196,7 @@ export class SourceCatalog {
   }
 
   async #listDatabase(db: string, startTime: Timestamp): Promise<Listing> {
-    const { deployment, filter, signal } = this.#parts;
+    const { deployment, filter, destinationVersion, signal } = this.#parts;
     const at = later(await majorityTime(deployment, signal), startTime);
     const listed = await listNamespaces(deployment, db, signal, {}, at);
     const by = await latestWriteTime(deployment, signal);
@@ -202,7 +206,7 @@ export class SourceCatalog {
       if (!(await filter.selects(info.namespace))) continue;
       switch (info.kind) {
         case 'collection':
-          requireSupported(info.namespace, info.options);
+          requireSupported(info.namespace, info.options, destinationVersion);
           infos.push(info);
           break;
         case 'view': {

@@ -3,7 +3,7 @@ import { latestWriteTime, majorityTime, writeNoop } from '../../mongo/cluster-ti
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import { hasFeature } from '../../mongo/server-features.ts';
+import { hasFeature, hasOption } from '../../mongo/server-features.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -27,6 +27,8 @@ export interface SourceParts {
   readonly deployment: Deployment;
   /** Of its servers. */
   readonly version: string;
+  /** Of those of the destination. */
+  readonly destinationVersion: string;
   readonly options: StartOptions;
   /** What is selected. */
   readonly filter: NamespaceFilter;
@@ -68,6 +70,11 @@ export class Source {
   /** The same source, for work that a narrower signal ends. */
   within(signal: AbortSignal): Source {
     return new Source({ ...this.#parts, signal });
+  }
+
+  /** Whether the destination's servers take a known option of a collection of the source. */
+  isOptionOfDestination(option: string): boolean {
+    return hasOption(this.#parts.destinationVersion, option);
   }
 
   /** Whether a namespace is selected by the filter of the sync. */

@@ -151,7 +151,7 @@ for argument; do
 done
 exec "$wine" 'C:\mongod.exe' "$@"
 PROGRAM
-  "$1/bin/mongod" --wineboot >"$1/output" 2>&1 && [ -d "$1/wine-prefix/drive_c" ] ||
+  "$1/bin/mongod" --wineboot >"$1/output" 2>&1 && [ -d "$1/wine-prefix/drive_c/windows/system32" ] ||
     cannot_have "Wine does not start here: $(tail -n 1 "$1/output")"
   cp "$1/wine/usr/x86_64-w64-mingw32/lib/zlib1.dll" "$1/wine-prefix/drive_c/windows/system32/"
   # In the folder of the program: preferred to those of the system.
@@ -185,6 +185,8 @@ unpack_wine() {
     dpkg -x "$package" "$1/wine"
   done
   rm -r "$1/debs"
+  # Debian's script knows the folder of an installation alone, and Wine prefers the script to WINESERVER.
+  ln -sf wineserver64 "$1/wine/usr/lib/wine/wineserver"
   # An installation links it; it is needed to make a Windows folder, and again in that.
   cp "$1/wine/usr/x86_64-w64-mingw32/lib/zlib1.dll" "$1/wine/usr/lib/x86_64-linux-gnu/wine/x86_64-windows/"
 }

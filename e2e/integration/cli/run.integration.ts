@@ -5,6 +5,7 @@ import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { documentedCommands as commandsBelow } from '../../ground/documented-shell.ts';
 import { until } from '../../ground/until.ts';
 import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
+import { skipUnlessReversible } from '../syncer/skip-reversal.ts';
 import { syncerConnections } from './syncer-connections.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
@@ -201,7 +202,8 @@ describe('clustersync run', () => {
     assert.match(output, /^ {2}shop\.orders differentDocument _id \{"\$numberInt":"7"\} at text/m);
   });
 
-  it('ends so that the way back is open, and says how it is taken', async () => {
+  it('ends so that the way back is open, and says how it is taken', async function () {
+    await skipUnlessReversible(this);
     const blocking = ['--enable-user-write-blocking', '--reversible', '--commit-when-caught-up'];
     await using cli = await run(blocking);
     assert.equal((await cli.end()).exitCode, 0, await cli.errors());

@@ -7,6 +7,7 @@ import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
 import { rollOver } from '../syncer/roll-over.ts';
+import { skipUnlessReversible } from '../syncer/skip-reversal.ts';
 
 const apiToken = 'the-token';
 
@@ -45,7 +46,8 @@ describe('the commands to a running tool', () => {
     return await say([command, '--url', syncer.url, '--api-token-file', '{token}', ...args]);
   }
 
-  it('lead a sync from its start to its end, and back', async () => {
+  it('lead a sync from its start to its end, and back', async function () {
+    await skipUnlessReversible(this);
     const idle = await tell('status');
     assert.equal(idle.output, 'state  IDLE: no sync has been started\n', idle.errors);
     const early = await tell('commit');
@@ -186,7 +188,9 @@ describe('the commands to a running tool', () => {
     assert.equal(report.mismatches.length, report.mismatchCount);
   });
 
-  it('are those of docs/command-line.md', async () => {
+  it('are those of docs/command-line.md', async function () {
+    // The tests above have sent all of them, where a sync can be reversed.
+    await skipUnlessReversible(this);
     const page = await readFile(new URL('../../../docs/command-line.md', import.meta.url), 'utf8');
     for (const { command } of documentedCommands(
       page,

@@ -15,6 +15,7 @@ import {
   type Side,
 } from './cluster-pair.ts';
 import { failureOf } from './sharded-pair.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';
 
@@ -135,7 +136,8 @@ describe('writes by applyOps, of which no change stream tells', () => {
     assert.doesNotMatch(await syncer.log(), new RegExp(allWasLookedAt));
   });
 
-  it('to the new deployment, after a reversal', async () => {
+  it('to the new deployment, after a reversal', async function () {
+    await skipUnlessReversible(this);
     await using syncer = await pair.syncing({ reversible: true, enableUserWriteBlocking: true });
     await commitAndWait(syncer);
     assert.equal((await syncer.post('reverse', {})).status, 200);

@@ -1,15 +1,40 @@
 import assert from 'node:assert/strict';
 import type { MongoClient } from 'mongodb';
+import { hasFeature } from '../../../mongo/server-features.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { useShardedCluster, type ShardedGround } from '../../ground/sharded/use-sharded-cluster.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
+import { skipBecause } from '../../runner/skip.ts';
 import { commitAndWait, forward, namespacesOf, useClusterPair, type Side } from './cluster-pair.ts';
+import { featureVersionsOf, setFeatureVersion, type FeatureVersions } from './feature-versions.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow } from './slow-commands.ts';
 
 const name = 'FeatureVersionNotSupported';
 
+const sideNames = ['source', 'destination'] as const;
+type SideName = (typeof sideNames)[number];
+const optionOf = (side: SideName): string => (side === 'source' ? 'cluster0' : 'cluster1');
+
 describe('featureCompatibilityVersion', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
+  let versions: Record<SideName, FeatureVersions>;
+  before(async () => {
+    const [source, destination] = await Promise.all(sideNames.map(featureVersionsOf));
+    assert.ok(source && destination);
+    versions = { source, destination };
+  });
+  /** What is said of the older version of a side; undefined if a sync can work with it. */
+  const refusalOf = (side: SideName): RegExp | undefined => {
+    const { own, older } = versions[side];
+    const is = `${optionOf(side)} \\(.*\\) is ${older}`;
+    if (older === '5.0') return new RegExp(`${is}; 6\\.0 is required`);
+    if (side === 'source' || versions.source.own !== own) return undefined;
+    return new RegExp(`${is}, below that of the source, cluster0 \\(.*\\): ${own}`);
+  };
+  const requireRefusal = (context: Mocha.Context, side: SideName): RegExp =>
+    refusalOf(side) ??
+    skipBecause(context, `a sync works with ${versions[side].older} on this ${side}`);
   beforeEach(async () => {
     await pair.reset();
     const shop = pair.source.client.db('shop');
@@ -18,18 +43,12 @@ describe('featureCompatibilityVersion', () => {
     await shop.collection('items').insertMany([{ n: 0 }, { n: 1 }]);
   });
 
-  for (const side of ['source', 'destination'] as const) {
-    const cluster = side === 'source' ? 'cluster0' : 'cluster1';
-
-    it(`5.0 on the ${side}: refused at start, by name, and nothing is written`, async () => {
+  for (const side of sideNames) {
+    it(`older than it may be on the ${side}: refused at start, by name, and nothing is written`, async function () {
+      const refused = requireRefusal(this, side);
       await using syncer = await pair.syncer();
-      await withVersion(pair[side].client, '5.0', async () => {
-        for (const command of ['preflight', 'start'])
-          await refuses(
-            syncer,
-            command,
-            new RegExp(`${cluster} \\(.*\\) is 5\\.0; 6\\.0 is required`),
-          );
+      await withOlder(pair[side].client, versions[side], async () => {
+        for (const command of ['preflight', 'start']) await refuses(syncer, command, refused);
         assert.equal((await syncer.progress()).state, 'IDLE');
         assert.deepEqual(await namespacesOf(pair.destination), []);
         assert.deepEqual(await statesOn(pair.destination), []);
@@ -37,10 +56,10 @@ describe('featureCompatibilityVersion', () => {
       await syncer.start(forward);
     });
 
-    it(`5.0 on the ${side} during the sync: the commit is refused, and taken when it is 6.0 again`, async () => {
+    it(`older than it may be on the ${side} during the sync: the commit is refused, and taken when it is as before`, async function () {
+      const refused = requireRefusal(this, side);
       await using syncer = await pair.syncing();
-      await withVersion(pair[side].client, '5.0', async () => {
-        const refused = new RegExp(`${cluster} .* is 5\\.0; 6\\.0 is required`);
+      await withOlder(pair[side].client, versions[side], async () => {
         await tells(syncer, refused);
         await refuses(syncer, 'commit', refused);
         assert.equal((await syncer.progress()).state, 'RUNNING');
@@ -51,15 +70,26 @@ describe('featureCompatibilityVersion', () => {
       await pair.assertEqual();
     });
 
+    it(`older, but not too old, on the ${side}: syncs to the commit`, async function () {
+      if (refusalOf(side))
+        skipBecause(this, `a sync refuses ${versions[side].older} on this ${side}`);
+      await withOlder(pair[side].client, versions[side], async () => {
+        await using syncer = await pair.syncing();
+        await commitAndWait(syncer);
+        await pair.assertEqual();
+      });
+    });
+
     it(`that is being changed on the ${side}: refused at start and at the commit`, async () => {
       await using syncer = await pair.syncer();
-      const changing = new RegExp(`${cluster} .* is still being changed to 5\\.0`);
-      await halfwayTo5(pair[side].client, async () => {
+      const { older } = versions[side];
+      const changing = new RegExp(`${optionOf(side)} .* is still being changed to ${older}`);
+      await halfwayToOlder(pair[side].client, versions[side], async () => {
         await refuses(syncer, 'start', changing);
       });
       await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
-      await halfwayTo5(pair[side].client, async () => {
+      await halfwayToOlder(pair[side].client, versions[side], async () => {
         await tells(syncer, changing);
         await refuses(syncer, 'commit', changing);
       });
@@ -68,11 +98,14 @@ describe('featureCompatibilityVersion', () => {
     });
   }
 
-  it('that is 5.0 after the commit of a reversible sync: the reversal is refused', async () => {
+  it('older than it may be after the commit of a reversible sync: the reversal is refused', async function () {
+    await skipUnlessReversible(this);
+    const { own, older } = versions.destination;
+    if (older !== '5.0') skipBecause(this, `a sync works with ${older} on the new source`);
     await using syncer = await pair.syncing({ reversible: true, enableUserWriteBlocking: true });
     await commitAndWait(syncer);
     // A server whose users are blocked cannot be downgraded.
-    await withVersion(pair.destination.client, '5.0', async () => {
+    await withOlder(pair.destination.client, { own, older }, async () => {
       await refuses(syncer, 'reverse', /cluster1 .* is 5\.0/);
       assert.equal((await syncer.progress()).state, 'COMMITTED');
     });
@@ -117,7 +150,7 @@ describe('featureCompatibilityVersion', () => {
       shards: 2,
       parameters: canBeSlow,
     });
-    const sides = { cluster0: source, cluster1: destination };
+    const sides = { source, destination };
     beforeEach(async () => {
       await Promise.all([emptyCluster(source.client), emptyCluster(destination.client)]);
       await source.collection('shop.items').insertOne({ _id: 1 });
@@ -129,34 +162,32 @@ describe('featureCompatibilityVersion', () => {
         cluster1: destination.cluster.uri('syncer'),
       });
 
-    it('5.0 on either side: refused at start and at the commit', async () => {
-      await using syncer = await startSyncer();
-      for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
-        await withVersion(servers.configClient(), '5.0', async () => {
-          await refuses(syncer, 'start', new RegExp(`${cluster} .* is 5\\.0`));
+    for (const side of sideNames)
+      it(`older than it may be on the ${side}: refused at start and at the commit`, async function () {
+        const refused = requireRefusal(this, side);
+        const config = sides[side].cluster.configClient();
+        await using syncer = await startSyncer();
+        await withOlder(config, versions[side], async () => {
+          await refuses(syncer, 'start', refused);
         });
-      }
-      await syncer.start(forward);
-      await syncer.waitFor(({ canCommit }) => canCommit);
-      for (const [cluster, { cluster: servers }] of Object.entries(sides)) {
-        await withVersion(servers.configClient(), '5.0', async () => {
-          await tells(syncer, new RegExp(`${cluster} .* is 5\\.0`));
-          await refuses(syncer, 'commit', new RegExp(`${cluster} .* is 5\\.0`));
-        });
+        await syncer.start(forward);
         await syncer.waitFor(({ canCommit }) => canCommit);
-      }
-      await commitAndWait(syncer);
-      assert.equal(await destination.collection('shop.items').countDocuments(), 1);
-    });
+        await withOlder(config, versions[side], async () => {
+          await tells(syncer, refused);
+          await refuses(syncer, 'commit', refused);
+        });
+        await commitAndWait(syncer);
+        assert.equal(await destination.collection('shop.items').countDocuments(), 1);
+      });
 
     it('older on one shard alone, of either side: refused at start and at the commit', async () => {
       await using syncer = await startSyncer();
-      const refused = (cluster: string) =>
-        new RegExp(`${cluster} .* is still being changed to 6\\.0`);
-      for (const [cluster, side] of Object.entries(sides)) {
-        await olderOnOneShard(side, async () => {
+      const refused = (side: SideName) =>
+        new RegExp(`${optionOf(side)} .* is still being changed to ${versions[side].own}`);
+      for (const side of sideNames) {
+        await olderOnOneShard(sides[side], versions[side], async () => {
           for (const command of ['preflight', 'start'])
-            await refuses(syncer, command, refused(cluster));
+            await refuses(syncer, command, refused(side));
           assert.equal((await syncer.progress()).state, 'IDLE');
           const { databases } = await destination.admin({ listDatabases: 1, nameOnly: true });
           const names = (databases as { name: string }[]).map(({ name: db }) => db);
@@ -165,10 +196,10 @@ describe('featureCompatibilityVersion', () => {
       }
       await syncer.start(forward);
       await syncer.waitFor(({ canCommit }) => canCommit);
-      for (const [cluster, side] of Object.entries(sides)) {
-        await olderOnOneShard(side, async () => {
-          await tells(syncer, refused(cluster));
-          await refuses(syncer, 'commit', refused(cluster));
+      for (const side of sideNames) {
+        await olderOnOneShard(sides[side], versions[side], async () => {
+          await tells(syncer, refused(side));
+          await refuses(syncer, 'commit', refused(side));
         });
         await syncer.waitFor(({ canCommit }) => canCommit);
       }
@@ -197,62 +228,65 @@ async function tells(syncer: SyncerProcess, description: RegExp): Promise<void> 
   assert.match(String(warnings[0]), /^commit: not possible now: the featureCompatibilityVersion/);
 }
 
-/** Runs something while the version is another one. */
-async function withVersion(
+/** Runs something while the version is the older one. */
+async function withOlder(
   client: MongoClient,
-  version: string,
+  { own, older }: FeatureVersions,
   run: () => Promise<void>,
 ): Promise<void> {
-  await setVersion(client, version);
+  await setFeatureVersion(client, older);
   try {
     await run();
   } finally {
-    await setVersion(client, '6.0');
+    await setFeatureVersion(client, own);
   }
 }
 
 /** Runs something while a downgrade has stopped halfway: only then it can be ended, and taken back. */
-async function halfwayTo5(client: MongoClient, run: () => Promise<void>): Promise<void> {
+async function halfwayToOlder(
+  client: MongoClient,
+  { own, older }: FeatureVersions,
+  run: () => Promise<void>,
+): Promise<void> {
   const admin = client.db('admin');
   await admin.command({ configureFailPoint: 'failDowngrading', mode: 'alwaysOn' });
-  await assert.rejects(setVersion(client, '5.0'), /failDowngrading/);
+  await assert.rejects(setFeatureVersion(client, older), /failDowngrading/);
   try {
     await run();
   } finally {
     await admin.command({ configureFailPoint: 'failDowngrading', mode: 'off' });
-    await setVersion(client, '5.0');
-    await setVersion(client, '6.0');
+    await setFeatureVersion(client, older);
+    await setFeatureVersion(client, own);
   }
 }
 
-/** Runs something while a change has ended on one shard, and has stopped on the other. */
+/** Runs something while a change has stopped on one shard, and has gone on as far as it can on the other. */
 async function olderOnOneShard(
   { cluster }: ShardedGround,
+  { own, older }: FeatureVersions,
   run: () => Promise<void>,
 ): Promise<void> {
   const [changed, stopped] = cluster.shards.map((shard) => cluster.shardClient(shard));
   assert.ok(changed && stopped);
   const admin = stopped.db('admin');
-  await setVersion(cluster.configClient(), '5.0');
+  await setFeatureVersion(cluster.configClient(), older);
   await admin.command({ configureFailPoint: 'failUpgrading', mode: 'alwaysOn' });
   try {
-    await assert.rejects(setVersion(cluster.configClient(), '6.0'), /failUpgrading/);
-    assert.deepEqual(await versionOf(changed), { version: '6.0' });
-    assert.deepEqual(await versionOf(stopped), { version: '5.0', targetVersion: '6.0' });
+    await assert.rejects(setFeatureVersion(cluster.configClient(), own), /failUpgrading/);
+    const between = { version: older, targetVersion: own };
+    const isInPhases = hasFeature(own, 'featureVersionsInPhases');
+    assert.deepEqual(await versionOf(changed), isInPhases ? between : { version: own });
+    assert.deepEqual(await versionOf(stopped), between);
     await run();
   } finally {
     await admin.command({ configureFailPoint: 'failUpgrading', mode: 'off' });
-    await setVersion(cluster.configClient(), '6.0');
+    await setFeatureVersion(cluster.configClient(), own);
   }
 }
 
 async function versionOf(client: MongoClient): Promise<unknown> {
   const command = { getParameter: 1, featureCompatibilityVersion: 1 };
   return (await client.db('admin').command(command))['featureCompatibilityVersion'];
-}
-
-async function setVersion(client: MongoClient, version: string): Promise<void> {
-  await client.db('admin').command({ setFeatureCompatibilityVersion: version });
 }
 
 /** What a sync has stored. */

@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, delayNext } from './slow-commands.ts';
 
 describe('a reversal whose process was killed while a server had a command of it', () => {
+  before(async function () {
+    await skipUnlessReversible(this);
+  });
   const pair = useClusterPair({ parameters: canBeSlow });
 
   it('keeps its record: what was sent to the new destination comes before it', async () => {

@@ -11,6 +11,8 @@ import {
   type Db,
   type Document,
 } from 'mongodb';
+import { hasOption } from '../../../mongo/server-features.ts';
+import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import type { Row } from './every-id.ts';
 import type { RawFields } from './raw-documents.ts';
 import {
@@ -159,7 +161,7 @@ export const hardCases: Readonly<Record<string, HardCase>> = {
     const options: readonly Document[] = [
       // Later ones do not reach the oplog with this version.
       phase === 0 ? { idIndex: { key: { _id: 1 }, name: '_id_', v: 1 } } : {},
-      { recordPreImages: true },
+      (await isOptionOfBoth('recordPreImages')) ? { recordPreImages: true } : {},
       { validator: { n: { $gt: 5 } }, validationLevel: 'strict', validationAction: 'error' },
     ];
     for (const [index, one] of options.entries()) {
@@ -249,6 +251,12 @@ const lookup = {
   pipeline: [{ $geoNear: { near: [1, 2], distanceField: 'd' } }],
   as: 'near',
 };
+
+/** Whether the servers of both sides take a known option of collections. */
+async function isOptionOfBoth(option: string): Promise<boolean> {
+  const releases = await Promise.all([mongodRelease('source'), mongodRelease('destination')]);
+  return releases.every((release) => hasOption(release, option));
+}
 
 /** Names of databases that differ in little. */
 export const oddDatabases = ['hard', 'hard_', 'hard-', '_hard', 'hard_x', 'härd', '数据'] as const;

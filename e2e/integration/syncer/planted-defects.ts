@@ -1,9 +1,13 @@
 import type { ClientSession, Db, MongoClient } from 'mongodb';
+import { hasFeature } from '../../../mongo/server-features.ts';
+import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import type { Side } from './cluster-pair.ts';
+import { featureVersionsOf, setFeatureVersion } from './feature-versions.ts';
 import { otherSync } from './other-sync.ts';
 import { raw, RawText, rawValue } from './raw-documents.ts';
+import { isReversiblePair } from './skip-reversal.ts';
 
 /** A name that is not UTF-8. */
 const odd = new RawText(0x78, 0xff);
@@ -27,13 +31,27 @@ export const startBody = {
   },
 } as const;
 
-/** What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces. */
-export const planted: readonly string[] = [
+/** Whether the source's server can have a featureCompatibilityVersion that no sync works with. */
+async function canBeTooOld(): Promise<boolean> {
+  return (await featureVersionsOf('source')).older === '5.0';
+}
+
+/** Whether the source's change streams do not show what `applyOps` writes: only then it is in the way. */
+async function hidesApplyOps(): Promise<boolean> {
+  return !hasFeature(await mongodRelease('source'), 'appliedOpsInChangeStreams');
+}
+
+/**
+ * What {@link plantOnSource} and {@link plantOnDestination} plant, and nothing else, by severity, name, side and namespaces; and
+ * what the servers themselves have against {@link startBody}.
+ */
+export const planted = async (): Promise<readonly string[]> => [
   'blocker OtherSyncUnfinished of destination',
   'blocker ShardingNotAllowed',
+  ...((await isReversiblePair()) ? [] : ['blocker ReversibleNotSupported']),
   'blocker MissingPrivileges of source',
   'blocker MissingPrivileges of destination',
-  'blocker FeatureVersionNotSupported of source',
+  ...((await canBeTooOld()) ? ['blocker FeatureVersionNotSupported of source'] : []),
   'blocker TimeSeriesNotSupported of source: metrics.ticks',
   'blocker NameNotSupported of source: data.x\u{fffd}',
   'blocker ShardKeyIndexMissing of source: shop.items',
@@ -47,7 +65,7 @@ export const planted: readonly string[] = [
   'warning ShardKeyHasArrays of source: shop.items',
   'warning TooManyIndexes of source: shop.many',
   'warning DatabaseDiffersInCase of destination',
-  'warning ApplyOpsSeen of source: shop.items',
+  ...((await hidesApplyOps()) ? ['warning ApplyOpsSeen of source: shop.items'] : []),
   'warning OtherDataBlocked of source: shop.hidden, skipped.rows',
   'warning OtherDataBlocked of destination: case.rows',
   'warning WritesAlreadyBlocked of destination',
@@ -83,7 +101,7 @@ export async function plantOnSource({ set, client }: Side): Promise<PlantedSourc
   const roles = ['backup', 'clusterMonitor', 'readAnyDatabase'];
   await admin.command({ createUser: 'reader', pwd: 'secret', roles });
   await storeOtherSync(client, 'cluster0');
-  await admin.command({ setFeatureCompatibilityVersion: '5.0' });
+  if (await canBeTooOld()) await setFeatureVersion(client, '5.0');
   const session = await openTransaction(client);
   await killSecondary(set, client);
   return {

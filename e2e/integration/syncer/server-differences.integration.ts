@@ -11,6 +11,9 @@ import {
   indexOf,
   useClusterPair,
 } from './cluster-pair.ts';
+import { hasOption } from '../../../mongo/server-features.ts';
+import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
+import { skipBecause } from '../../runner/skip.ts';
 import { failureOf } from './sharded-pair.ts';
 
 /** For what servers of some releases do differently: each test says what it expects of the one that it runs on. */
@@ -142,6 +145,73 @@ describe('differences between servers', () => {
         2_147_483_647,
       );
     await pair.assertEqual();
+  });
+
+  describe('an option that newer servers no longer have: recordPreImages', () => {
+    let isKnown: boolean;
+    let refused: RegExp;
+    before(async function () {
+      const [from, to] = await Promise.all([mongodRelease('source'), mongodRelease('destination')]);
+      if (!hasOption(from, 'recordPreImages'))
+        skipBecause(this, `MongoDB ${from} has no such option`);
+      isKnown = hasOption(to, 'recordPreImages');
+      refused = new RegExp(
+        `^CollectionNotSupported: shop\\.items has options that MongoDB ${to} no longer has: recordPreImages$`,
+      );
+    });
+    beforeEach(async () => {
+      await pair.source.client.db('shop').collection('others').insertOne({ n: 1 });
+    });
+    const create = async (): Promise<void> => {
+      await pair.source.client.db('shop').command({ create: 'items', recordPreImages: true });
+    };
+
+    it('before the start: copied, or refused by name until it is turned off', async () => {
+      await create();
+      await using syncer = await pair.syncer();
+      if (!isKnown) {
+        const { status, body } = await syncer.post('start', forward);
+        assert.equal(status, 400);
+        assert.match(`${String(body['error'])}: ${String(body['errorDescription'])}`, refused);
+        await pair.source.client.db('shop').command({ collMod: 'items', recordPreImages: false });
+      }
+      await syncer.start(forward);
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    it('of a collection that is created during the sync: copied, or the sync stops by name', async () => {
+      await using syncer = await pair.syncing();
+      await create();
+      if (!isKnown) {
+        assert.match(await failureOf(syncer), refused);
+        return;
+      }
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    it('turned on during the sync: applied, or the sync stops by name', async () => {
+      await using syncer = await pair.syncing();
+      await pair.source.client.db('shop').command({ collMod: 'others', recordPreImages: true });
+      if (!isKnown) {
+        assert.match(
+          await failureOf(syncer),
+          /^ChangeNotSupported: modify of shop\.others on the source is not supported with recordPreImages$/,
+        );
+        return;
+      }
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+    it('turned off during the sync changes nothing that the destination has', async () => {
+      await using syncer = await pair.syncing();
+      await pair.source.client.db('shop').command({ collMod: 'others', recordPreImages: false });
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
   });
 
   it('what applyOps writes is applied where change streams show it', async () => {

@@ -6,6 +6,7 @@ import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import { startInstances, type Instances } from './instances.ts';
 import { commitUnlessStopped, useShardedPair } from './sharded-pair.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { slowOnShards } from './slow-commands.ts';
 
 interface Row {
@@ -234,7 +235,8 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
   });
 
-  it('reverses once all have the command, even if one is killed in the meantime', async () => {
+  it('reverses once all have the command, even if one is killed in the meantime', async function () {
+    await skipUnlessReversible(this);
     await using instances = await startInstances(pair);
     await instances.start({ reversible: true, enableUserWriteBlocking: true });
     await instances.waitFor(({ canCommit }) => canCommit);
@@ -263,7 +265,8 @@ describe('several instances on one sync', () => {
     assert.match(directionMapping?.Source ?? '', /^cluster1: /);
   });
 
-  it('reverses at once when both show the commit, though one has not ended its own work on it', async () => {
+  it('reverses at once when both show the commit, though one has not ended its own work on it', async function () {
+    await skipUnlessReversible(this);
     await using instances = await startInstances(pair);
     await instances.start({ reversible: true, enableUserWriteBlocking: true });
     await instances.waitFor(({ canCommit }) => canCommit);
