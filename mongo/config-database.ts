@@ -43,6 +43,8 @@ export const shardedOnly = { unsplittable: { $ne: true } } as const;
 export interface ShardedCollection {
   readonly namespace: string;
   readonly key: ShardKey;
+  /** Whether the cluster itself requires that no two documents have the same key. */
+  readonly isUnique: boolean;
 }
 
 /** The sharded collections of a cluster, by their UUIDs as 32 hexadecimal digits. */
@@ -69,7 +71,8 @@ export async function readShardKeys(
     const placed = checkedRow(row, 'a document of config.collections', server);
     const key = shardKeyFrom(placed.field('key').document());
     const uuidHex = placed.field('uuid').uuid().toHexString(false);
-    found.set(uuidHex, { namespace: placed.field('_id').text(), key });
+    const isUnique = placed.optional('unique')?.boolean() ?? false;
+    found.set(uuidHex, { namespace: placed.field('_id').text(), key, isUnique });
   }
   return found;
 }

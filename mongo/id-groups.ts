@@ -9,16 +9,16 @@ export interface Identified {
 }
 
 /** The limits for ids that are looked up together. */
-const limits = { maxItems: 500, maxBytes: 8 * 1024 * 1024 };
+export const idGroupLimits = { maxItems: 500, maxBytes: 8 * 1024 * 1024 };
 
 /** Changes or documents in groups whose ids fit into one query. */
 export function groupsOf<T extends Identified>(changes: readonly T[]): Generator<readonly T[]> {
-  return inGroupsWithin(changes, { ...limits, bytesOf: ({ key }) => key.id.length });
+  return inGroupsWithin(changes, { ...idGroupLimits, bytesOf: ({ key }) => key.id.length });
 }
 
 /** Ids in groups that fit into one query. */
 export function idGroupsOf(ids: readonly RawElement[]): Generator<readonly RawElement[]> {
-  return inGroupsWithin(ids, { ...limits, bytesOf: ({ length }) => length });
+  return inGroupsWithin(ids, { ...idGroupLimits, bytesOf: ({ length }) => length });
 }
 
 /** A query for any of some ids. None is a pattern: the server refuses those. */

@@ -12,6 +12,7 @@ import { isSameOptions, isSameSpec, type IndexSpec } from '../../mongo/specifica
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import { catalogSideBySide, madeByOthers } from '../destination/destination-catalog.ts';
+import type { Sharding } from '../destination/destination-sharding.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
@@ -41,19 +42,19 @@ export class PresentCollections {
   readonly #owned: ReadonlySet<string> | undefined;
   /** The selected collections, by name; less those that are dropped or adopted. */
   readonly #there: Map<string, CollectionInfo>;
-  readonly #shardKeys: ReadonlyMap<string, ShardKey>;
+  readonly #sharded: ReadonlyMap<string, Sharding>;
   readonly #dropped: string[] = [];
 
   private constructor(
     parts: PresentParts,
     owned: ReadonlySet<string> | undefined,
     there: Map<string, CollectionInfo>,
-    shardKeys: ReadonlyMap<string, ShardKey>,
+    sharded: ReadonlyMap<string, Sharding>,
   ) {
     this.#parts = parts;
     this.#owned = owned;
     this.#there = there;
-    this.#shardKeys = shardKeys;
+    this.#sharded = sharded;
   }
 
   /**
@@ -71,9 +72,9 @@ export class PresentCollections {
         else await dropOther(parts, info, mayDropOthers);
       }
     for (const { namespace } of catalog.views()) await catalog.removeView(namespace);
-    const shardKeys = await destination.sharding.shardKeys();
+    const sharded = await destination.sharding.shardedCollections();
     const owned = mayDropOthers ? undefined : await ownedUuids(parts, [...there.values()]);
-    return new PresentCollections(parts, owned, there, shardKeys);
+    return new PresentCollections(parts, owned, there, sharded);
   }
 
   /**
@@ -147,9 +148,9 @@ export class PresentCollections {
 
   async #canStay(there: CollectionInfo, wanted: TrackedCollection): Promise<boolean> {
     const { options, shardKey, indexes } = wanted;
-    const sharded = this.#shardKeys.get(namespaceText(there.namespace));
-    const isSharded = sharded !== undefined && (shardKey === null || !isSameKey(sharded, shardKey));
-    if (isSharded || !canKeepDocuments(there.options, options)) return false;
+    const sharded = this.#sharded.get(namespaceText(there.namespace));
+    if (sharded && !canKeepShardKey(sharded, shardKey)) return false;
+    if (!canKeepDocuments(there.options, options)) return false;
     const present = await this.#parts.destination.catalog.indexesOf(there.namespace);
     return idIndexVersion(present) === idIndexVersion(indexes);
   }
@@ -226,6 +227,11 @@ export function canKeepDocuments(present: Document, wanted: Document): boolean {
   if (isTrue(present['capped']) || isTrue(wanted['capped'])) return false;
   if (present['expireAfterSeconds'] !== undefined) return false;
   return isSameOptions(replicatedOptions(present), replicatedOptions(wanted));
+}
+
+/** A cluster cannot be made to stop requiring unique keys, which a sync applies changes without. */
+function canKeepShardKey(present: Sharding, wanted: ShardKey | null): boolean {
+  return !present.isUnique && wanted !== null && isSameKey(present.key, wanted);
 }
 
 /** The version of the index on `_id`, which only a new collection can get. */

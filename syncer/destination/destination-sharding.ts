@@ -1,6 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { checkedRow } from '../../mongo/checked-value.ts';
-import { readConfig, readShardKeys } from '../../mongo/config-database.ts';
+import { readConfig, readShardKeys, type ShardedCollection } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { hostsOf } from '../../mongo/raw-cursor.ts';
@@ -42,6 +42,9 @@ export interface ZoneRange {
   readonly zone: string;
 }
 
+/** How a collection is sharded. */
+export type Sharding = Pick<ShardedCollection, 'key' | 'isUnique'>;
+
 /** A chunk of a sharded collection: its bounds are values of the shard key. */
 export interface PlacedChunk {
   readonly min: Document;
@@ -65,12 +68,12 @@ export class DestinationSharding {
     return this.#parts.deployment.shards;
   }
 
-  /** The shard keys of sharded collections, by their names. */
-  async shardKeys(): Promise<ReadonlyMap<string, ShardKey>> {
+  /** How collections are sharded, by their names. */
+  async shardedCollections(): Promise<ReadonlyMap<string, Sharding>> {
     const { deployment, signal } = this.#parts;
     if (this.shards.length === 0) return new Map();
     const sharded = await readShardKeys(deployment, signal);
-    return new Map([...sharded.values()].map(({ namespace, key }) => [namespace, key]));
+    return new Map([...sharded.values()].map((each) => [each.namespace, each]));
   }
 
   /** Shards an existing collection. May be repeated. */

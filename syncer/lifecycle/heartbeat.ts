@@ -57,14 +57,12 @@ export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
   const source = parts.source.within(signal);
   const destination = parts.destination.within(signal);
   const own = { ...parts, source, destination, signal };
-  const versions = new Map<string, Versioned>();
   const works = [
     watchSource(own),
     sendHeartbeats(own),
     proveMajority(own),
     watchRecord(own),
-    proveVersion(own, 'source', versions),
-    proveVersion(own, 'destination', versions),
+    proveVersions(own),
   ];
   if (source.kind.hasReadableOplog) works.push(watchAppliedOps(source, parts.live, own));
   try {
@@ -104,39 +102,47 @@ async function proveMajority(parts: HeartbeatParts): Promise<void> {
 
 /**
  * Checks whether a commit would be refused because of a cluster's featureCompatibilityVersion, which anybody may change at any
- * time.
- * @param versions - those of both clusters, as they were last seen, by name.
+ * time. That of the destination is proven only against the source's.
  */
+async function proveVersions(parts: HeartbeatParts): Promise<void> {
+  const patience = new Patience();
+  while (!parts.signal.aborted) {
+    await beat(parts, patience, async () => {
+      const from = await proveVersion(parts, 'source', () => undefined);
+      if (!from) return;
+      await proveVersion(parts, 'destination', (to) => {
+        requireFeatureVersionPair(from, to);
+      });
+    });
+    await sleep(beatMs, parts.signal).catch(() => undefined);
+  }
+}
+
+/** Returns the version of a cluster; undefined if it is refused. @param require - what else has to hold. */
 async function proveVersion(
-  parts: HeartbeatParts,
+  { pair, live, monitor, signal }: HeartbeatParts,
   role: ClusterRole,
-  versions: Map<string, Versioned>,
-): Promise<void> {
-  const { pair, live, monitor, signal } = parts;
+  require: (version: Versioned) => void,
+): Promise<Versioned | undefined> {
   const { commitProofs } = monitor;
   const { name } = live.current[role];
-  const patience = new Patience();
-  while (!signal.aborted) {
-    await beat(parts, patience, async () => {
-      try {
-        await commitProofs.by(`version of the ${role}`, async () => {
-          const own = await checkFeatureVersion(
-            pair.clients[name],
-            name,
-            pair.topologies[name],
-            signal,
-          );
-          versions.set(name, own);
-          const from = versions.get(live.current.source.name);
-          if (role === 'destination' && from) requireFeatureVersionPair(from, own);
-        });
-        commitProofs.setVersionRefusal(role, undefined);
-      } catch (error) {
-        if (!(error instanceof SyncError) || isTransient(error)) throw error;
-        commitProofs.setVersionRefusal(role, error);
-      }
+  try {
+    const version = await commitProofs.by(`version of the ${role}`, async () => {
+      const found = await checkFeatureVersion(
+        pair.clients[name],
+        name,
+        pair.topologies[name],
+        signal,
+      );
+      require(found);
+      return found;
     });
-    await sleep(beatMs, signal).catch(() => undefined);
+    commitProofs.setVersionRefusal(role, undefined);
+    return version;
+  } catch (error) {
+    if (!(error instanceof SyncError) || isTransient(error)) throw error;
+    commitProofs.setVersionRefusal(role, error);
+    return undefined;
   }
 }
 

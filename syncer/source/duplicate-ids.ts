@@ -2,18 +2,16 @@ import { BSON, type Document } from 'mongodb';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { majorityTime } from '../../mongo/cluster-time.ts';
-import { anyOf } from '../../mongo/id-groups.ts';
+import { anyOf, idGroupLimits, idGroupsOf } from '../../mongo/id-groups.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
-import { SyncError } from '../../service/errors.ts';
+import { shortened, SyncError } from '../../service/errors.ts';
 
-/** How many ids of a collection are named at most. */
+/** How many ids of a collection are named at most, and how much of each. */
 const maxNamed = 5;
-
-/** How many ids are examined together. */
-const examinedTogether = 500;
+const maxTextLength = 256;
 
 /** Ids for each round trip of a scan. */
 const batchSize = 50_000;
@@ -29,7 +27,9 @@ export function duplicateIdsError(
   namespace: Namespace | undefined,
   ids: readonly RawElement[],
 ): SyncError {
-  const texts = ids.map((id) => BSON.EJSON.stringify(decodeElement(id)));
+  const texts = ids
+    .slice(0, maxNamed)
+    .map((id) => shortened(BSON.EJSON.stringify(decodeElement(id)), maxTextLength));
   const name = namespace === undefined ? 'a collection' : namespaceText(namespace);
   return new SyncError(
     'DuplicateIds',
@@ -38,7 +38,7 @@ export function duplicateIdsError(
 }
 
 /**
- * The ids among some that several documents of a collection have.
+ * Ids among some that several documents of a collection have: a few of them, if any.
  * @param readConcern - one that reads all shards at one time: otherwise a document that is moving to another shard is seen twice.
  */
 export async function duplicatesAmong(
@@ -48,9 +48,14 @@ export async function duplicatesAmong(
   readConcern: Document,
   signal: AbortSignal,
 ): Promise<RawElement[]> {
-  const pipeline = [{ $match: anyOf(ids) }, ...countedTwice];
-  const aggregate = { aggregate: coll, pipeline, cursor: {}, readConcern };
-  return await idsOf(await RawCursor.open(raw, db, aggregate, { signal }));
+  const found: RawElement[] = [];
+  for (const group of idGroupsOf(ids)) {
+    const pipeline = [{ $match: anyOf(group) }, ...countedTwice];
+    const aggregate = { aggregate: coll, pipeline, cursor: {}, readConcern };
+    found.push(...(await idsOf(await RawCursor.open(raw, db, aggregate, { signal }))));
+    if (found.length >= maxNamed) break;
+  }
+  return found;
 }
 
 /**
@@ -63,22 +68,26 @@ export async function findDuplicateIds(
   { namespace, options }: ScannedCollection,
   signal: AbortSignal,
 ): Promise<RawElement[]> {
+  const { maxItems, maxBytes } = idGroupLimits;
   const found: RawElement[] = [];
   let suspects: RawElement[] = [];
+  let bytes = 0;
   const examine = async (): Promise<void> => {
     if (suspects.length === 0) return;
     const afterClusterTime = await majorityTime(cluster, signal);
     const readConcern = { level: 'snapshot', afterClusterTime };
     found.push(...(await duplicatesAmong(cluster, namespace, suspects, readConcern, signal)));
     suspects = [];
+    bytes = 0;
   };
   // Only the server knows which ids are equal under a collation.
   const isCollated = options['collation'] !== undefined;
   const search = isCollated ? groupIds : idsFoundTwice;
   for await (const id of search(cluster, namespace, signal)) {
-    suspects.push(id);
-    if (suspects.length >= examinedTogether) await examine();
+    if (suspects.length >= maxItems || bytes + id.length > maxBytes) await examine();
     if (found.length >= maxNamed) break;
+    suspects.push(id);
+    bytes += id.length;
   }
   await examine();
   return found.slice(0, maxNamed);

@@ -50,7 +50,10 @@ describe('collections that may have been resharded', () => {
   for (const [what, shardKey, sharded, found] of cases) {
     it(`${found.length > 0 ? 'are those of which' : 'are none where'} ${what}`, () => {
       const source = Object.entries(sharded).map(
-        ([uuid, namespace]): [string, ShardedCollection] => [uuid, { namespace, key }],
+        ([uuid, namespace]): [string, ShardedCollection] => [
+          uuid,
+          { namespace, key, isUnique: false },
+        ],
       );
       assert.deepEqual([...suspectsOf([tracked(shardKey)], new Map(source))], found);
     });

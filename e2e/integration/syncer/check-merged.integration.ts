@@ -119,4 +119,18 @@ describe('POST /check of a sharded cluster for a replica set', () => {
       1_000,
     );
   });
+
+  it('finds ids that no single command can name', async () => {
+    await pair.halves('shop.items', middle);
+    const text = 'x'.repeat(1_000_000);
+    for (let n = 0; n < 20; n++)
+      for (const k of [n, middle + n]) await source().insertOne({ _id: `${n}${text}`, k });
+    await using syncer = await pair.syncer();
+    const [warning, ...more] = (await findingsOf(syncer, asked)).filter((told) =>
+      told.startsWith('warning'),
+    );
+    assert.match(warning ?? '', /^warning DuplicateIdsFound: shop\.items has several .*"0xxx/);
+    assert.ok(Number(warning?.length) < 2_000, 'without all of the ids');
+    assert.deepEqual(more, []);
+  });
 });

@@ -52,6 +52,42 @@ describe('a repair on shards', () => {
     await pair.assertEqual();
   });
 
+  for (const where of ['on one shard', 'on several'])
+    it(`copies as a whole what is there, sharded by a unique key, ${where}`, async () => {
+      const items = Array.from({ length: itemCount }, (_, n) => ({ _id: n, k: n }));
+      const [source, copy] = [pair.source, pair.destination].map(({ client }) =>
+        client.db('shop').collection<Item>('items'),
+      );
+      assert.ok(source && copy);
+      await source.insertMany(items);
+      await source.createIndexes([{ key: { k: 1 }, name: 'k_1' }]);
+      await pair.destination.admin({ shardCollection: 'shop.items', key: { k: 1 }, unique: true });
+      await copy.insertMany(items.slice(1));
+      if (where === 'on several') {
+        await pair.destination.admin({ split: 'shop.items', middle: { k: itemCount / 2 } });
+        const [first] = await chunks();
+        const { _id: to } = await otherShard(first?.['shard']);
+        const bounds = [first?.['min'], first?.['max']];
+        await pair.destination.admin({ moveChunk: 'shop.items', bounds, to, _waitForDelete: true });
+      }
+      const sharding = { shardingEntries };
+      await using syncer = await pair.syncing({ initialData: 'Present', sharding });
+      // Two documents of one key, for a moment.
+      await source.updateOne({ _id: 1 }, { $set: { k: 2 } });
+      await source.updateOne({ _id: 2 }, { $set: { k: 1 } });
+      await syncer.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(syncer);
+      await pair.assertEqual();
+    });
+
+  /** A shard of the destination that is not this one. */
+  async function otherShard(shard: unknown): Promise<{ readonly _id: string }> {
+    const shards = pair.destination.client.db('config').collection<{ _id: string }>('shards');
+    const found = await shards.findOne({ _id: { $ne: shard as string } });
+    assert.ok(found);
+    return found;
+  }
+
   /** The bounds and shards of the destination's chunks, in order. */
   async function chunks(): Promise<readonly Document[]> {
     const config = pair.destination.client.db('config');
