@@ -316,7 +316,8 @@ async function changeRandomly(
     async () => {
       // Another type of the same number, of another size.
       if (!(_id instanceof Int32)) return;
-      const former = await copies.findOne(withId(_id));
+      // The types of other numbers stay: the size of the document tells that of the _id.
+      const former = await copies.findOne(withId(_id), { promoteValues: false });
       await copies.deleteOne(withId(_id));
       await copies.insertOne({ ...former, _id: new Double(_id.value) });
     },
