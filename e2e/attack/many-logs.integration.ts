@@ -28,12 +28,16 @@ const podCount = 40;
 const atATime = 8;
 const followed = 32;
 
-/** Becomes kubectl; before, it writes its process id, and how many of them run with it, each into a line. */
+/**
+ * Becomes kubectl; before, it writes its process id, and how many of them run with it, each into a line. Those that start while it
+ * counts are left out, since others have ended meanwhile; and the id of one that has ended is soon that of another program.
+ */
 function countedKubectl(folder: string): string {
   return `#!/bin/sh
 echo $$ >>'${folder}/started'
+started=$(cat '${folder}/started')
 running=0
-while read -r pid; do kill -0 "$pid" 2>/dev/null && running=$((running + 1)); done <'${folder}/started'
+for pid in $started; do grep -qs kubectl "/proc/$pid/cmdline" && running=$((running + 1)); done
 echo "$running" >>'${folder}/running'
 exec '${toolPath('hyperkube', 'kubectl')}' "$@"
 `;

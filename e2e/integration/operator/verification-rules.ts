@@ -8,6 +8,7 @@ export function verificationRules(server: RulesServer): void {
     const { spec } = await server.create(syncVerifications, { clusterSyncRef: { name: 'sync' } });
     assert.deepEqual(spec, {
       clusterSyncRef: { name: 'sync' },
+      comparison: 'Bytes',
       parallelism: 1,
       verifier: { logLevel: 'info', resources: { requests: { cpu: '100m', memory: '256Mi' } } },
     });
@@ -25,6 +26,7 @@ export function verificationRules(server: RulesServer): void {
           { databaseRegex: { pattern: '^t' }, collectionsRegex: { pattern: 'x', options: 'i' } },
         ],
       },
+      comparison: 'Hashes',
       parallelism: 32,
       rerun: '2026-01-01',
       ttlSecondsAfterFinished: 0,
