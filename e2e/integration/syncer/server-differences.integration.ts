@@ -261,7 +261,7 @@ describe('differences between servers', () => {
           [
             [
               sharded.toHexString(false),
-              { namespace: 'shop.sharded', key: [{ field: '_id', kind: 1 }] },
+              { namespace: 'shop.sharded', key: [{ field: '_id', kind: 1 }], isUnique: false },
             ],
           ],
         );

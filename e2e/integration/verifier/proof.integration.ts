@@ -70,6 +70,7 @@ describe('verifier, the proof of the verdict', () => {
     assert.deepEqual(counts, {
       collections: collections + 1,
       documentsCompared: all,
+      documentsHashed: 0,
       documentsCounted: all,
     });
     const { body } = await session.get('/api/v1/namespaces');
