@@ -8,6 +8,14 @@ import {
   type RawElement,
 } from './raw-bson.ts';
 
+/** A text of a value's BSON type and bytes: the same only for the same bytes. */
+export function exactKey(
+  element: Pick<RawElement, 'type' | 'bytes' | 'offset' | 'length'>,
+): string {
+  const value = valueBytes({ ...element, name: '' });
+  return `${element.type}:${asBuffer(value).toString('latin1')}`;
+}
+
 /**
  * A text that is the same for all values that are equal keys to the server under the simple collation: 1, 1.0, NumberLong(1)
  * and NumberDecimal("1.00"); 0.0 and -0.0; every NaN; a string and a symbol of the same text. Two values with the same text may
@@ -34,7 +42,7 @@ export function canonicalKey(
     case bsonType.undefined:
       return 'z';
     default:
-      return `${element.type}:${asBuffer(valueBytes({ ...element, name: '' })).toString('latin1')}`;
+      return exactKey(element);
   }
 }
 

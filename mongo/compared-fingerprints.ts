@@ -1,12 +1,12 @@
-import { forEachConcurrently } from '../service/concurrency.ts';
 import { inGroupsWithin } from '../service/groups.ts';
+import { exactKey } from './canonical-id.ts';
 import {
   maxSummed,
   type Bucket,
   type Fingerprint,
   type FingerprintReader,
 } from './fingerprints.ts';
-import { asBuffer, valueBytes, type RawElement } from './raw-bson.ts';
+import { valueBytes, type RawElement } from './raw-bson.ts';
 
 /** Fingerprints of one side that are held at a time, if they are not of a single bucket; fewer where the ids may be long. */
 const maxHeld = 20_000;
@@ -108,7 +108,7 @@ async function hashesOf(
   const hashes = new Map<string, HashOfId>();
   for await (const { id, hash } of fingerprints) {
     const value = Uint8Array.from(valueBytes(id));
-    const key = `${id.type}:${asBuffer(value).toString('latin1')}`;
+    const key = exactKey(id);
     const other = hashes.get(key) ?? { hash: 0n, documents: 0 };
     const own = { ...id, bytes: value, offset: 0, length: value.length };
     hashes.set(key, { id: own, hash: hash + other.hash, documents: 1 + other.documents });
@@ -116,16 +116,13 @@ async function hashesOf(
   return hashes;
 }
 
-/** Asks both sides at the same time. */
+/** Asks both sides at the same time. Throws only when neither is busy any more. */
 async function bothOf<T, R>(sides: Sides<T>, ask: (side: T) => Promise<R>): Promise<Sides<R>> {
-  const answers = new Map<T, R>();
-  await forEachConcurrently([sides.source, sides.destination], 2, async (side) => {
-    answers.set(side, await ask(side));
-  });
-  const of = (side: T): R => {
-    const answer = answers.get(side);
-    if (answer === undefined) throw new Error('a side has not been asked');
-    return answer;
-  };
-  return { source: of(sides.source), destination: of(sides.destination) };
+  const [source, destination] = await Promise.allSettled([
+    ask(sides.source),
+    ask(sides.destination),
+  ]);
+  if (source.status === 'rejected') throw source.reason;
+  if (destination.status === 'rejected') throw destination.reason;
+  return { source: source.value, destination: destination.value };
 }

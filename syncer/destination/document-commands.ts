@@ -1,15 +1,10 @@
 import type { Document, WriteConcernSettings } from 'mongodb';
+import { exactKey } from '../../mongo/canonical-id.ts';
 import { runOnPrimary } from '../../mongo/command-on-router.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { anyOf, groupsOf, type Identified } from '../../mongo/id-groups.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
-import {
-  asBuffer,
-  idElement,
-  valueBytes,
-  type RawDocument,
-  type RawElement,
-} from '../../mongo/raw-bson.ts';
+import { asBuffer, idElement, type RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { writeAnswer, type WriteAnswer, type WriteError } from '../../mongo/write-answer.ts';
 
@@ -64,8 +59,8 @@ export async function* findMissing<T extends Identified>(
     const there = new Set<string>();
     await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
     for await (const { documents } of cursor.batches())
-      for (const document of documents) there.add(textOf(idElement(document)));
-    const missing = group.filter(({ key }) => !there.has(textOf(key.id)));
+      for (const document of documents) there.add(exactKey(idElement(document)));
+    const missing = group.filter(({ key }) => !there.has(exactKey(key.id)));
     if (missing.length > 0) yield missing;
   }
 }
@@ -80,20 +75,16 @@ export async function findUnequal(
   const keyed = documents.map((document) => ({ document, key: { id: idElement(document) } }));
   for (const group of groupsOf(keyed)) {
     const missing = new Set(group.map(({ document }) => document));
-    const byId = Map.groupBy(group, ({ key }) => textOf(key.id));
+    const byId = Map.groupBy(group, ({ key }) => exactKey(key.id));
     const find = { find: coll, filter: anyOf(group.map(({ key }) => key.id)) };
     await using cursor = await RawCursor.open(destination.raw, db, find, { signal });
     for await (const batch of cursor.batches()) {
       for (const there of batch.documents) {
-        for (const { document } of byId.get(textOf(idElement(there))) ?? [])
+        for (const { document } of byId.get(exactKey(idElement(there))) ?? [])
           if (asBuffer(document).equals(there)) missing.delete(document);
       }
     }
     unequal.push(...missing);
   }
   return unequal;
-}
-
-function textOf(id: RawElement): string {
-  return `${id.type}:${asBuffer(valueBytes(id)).toString('latin1')}`;
 }

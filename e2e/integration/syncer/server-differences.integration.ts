@@ -149,15 +149,13 @@ describe('differences between servers', () => {
 
   describe('an option that newer servers no longer have: recordPreImages', () => {
     let isKnown: boolean;
-    let refused: RegExp;
+    let refused: string;
     before(async function () {
       const [from, to] = await Promise.all([mongodRelease('source'), mongodRelease('destination')]);
       if (!hasOption(from, 'recordPreImages'))
         skipBecause(this, `MongoDB ${from} has no such option`);
       isKnown = hasOption(to, 'recordPreImages');
-      refused = new RegExp(
-        `^CollectionNotSupported: shop\\.items has options that MongoDB ${to} no longer has: recordPreImages(?:;|$)`,
-      );
+      refused = `CollectionNotSupported: shop.items has options that MongoDB ${to} no longer has: recordPreImages`;
     });
     beforeEach(async () => {
       await pair.source.client.db('shop').collection('others').insertOne({ n: 1 });
@@ -172,7 +170,10 @@ describe('differences between servers', () => {
       if (!isKnown) {
         const { status, body } = await syncer.post('start', forward);
         assert.equal(status, 400);
-        assert.match(`${String(body['error'])}: ${String(body['errorDescription'])}`, refused);
+        assert.equal(
+          `${String(body['error'])}: ${String(body['errorDescription'])}`,
+          `${refused}; there may be more blockers: clustersync check lists all`,
+        );
         await pair.source.client.db('shop').command({ collMod: 'items', recordPreImages: false });
       }
       await syncer.start(forward);
@@ -185,7 +186,7 @@ describe('differences between servers', () => {
       await using syncer = await pair.syncing();
       await create();
       if (!isKnown) {
-        assert.match(await failureOf(syncer), refused);
+        assert.equal(await failureOf(syncer), refused);
         return;
       }
       await commitAndWait(syncer);
