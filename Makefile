@@ -129,6 +129,11 @@ chaos: prerequisites node_modules/.installed ## Sync and verify under faults of 
 	  $(npm) mocha:integration -- --spec e2e/integration/verifier/killed.integration.ts \
 	    --spec e2e/integration/verifier/concurrent-writes.integration.ts
 
+.PHONY: random
+random: prerequisites node_modules/.installed ## Sync random workloads, more than `make test` has time for: make random SEEDS=100, or SEED=17 for one
+	@SEEDS=$(or $(SEEDS),20) $(if $(SEED),SEED=$(SEED)) \
+	  $(npm) mocha:integration -- --spec 'e2e/integration/syncer/random-*.integration.ts'
+
 .PHONY: attack
 attack: prerequisites node_modules/.installed ## Run the attacks of the threat model, in their long form (SEEDS=5 REQUESTS=3000, or SEED=17)
 	@ATTACK=long $(if $(SEEDS),SEEDS=$(SEEDS)) $(if $(REQUESTS),REQUESTS=$(REQUESTS)) $(if $(SEED),SEED=$(SEED)) \

@@ -20,7 +20,8 @@ import { installDefinitions, makeKeySecret, smallestSpec, uriData } from './cust
 import { LoopbackAddresses } from './loopback-addresses.ts';
 import { runPod } from './played-pod.ts';
 
-const signal = new AbortController().signal;
+/** The API server of a test shares its cores with all other tests, and takes longer than a real one at times. */
+const call = { signal: new AbortController().signal, deadlineMs: 60_000 };
 
 /** What a test may want of an operator. */
 export interface OperatorChoices {
@@ -162,7 +163,7 @@ export class OperatorGround implements AsyncDisposable {
   async newPlace(sourceUri = this.#source.uri('syncer')): Promise<Place> {
     this.#places += 1;
     const namespace = `ground-${this.#places}`;
-    await this.client.create(namespaces, { metadata: { name: namespace } }, { signal });
+    await this.client.create(namespaces, { metadata: { name: namespace } }, call);
     const uris = {
       'old-uri': sourceUri,
       'new-uri': `mongodb://user:secret@${namespace}.new-uri.test/`,
@@ -197,17 +198,17 @@ export class OperatorGround implements AsyncDisposable {
 
   async #makeSecret(namespace: string, name: string, uri: string): Promise<void> {
     const object = { metadata: { namespace, name }, data: uriData(uri) };
-    await this.client.create(secrets, object, { signal });
+    await this.client.create(secrets, object, call);
   }
 
   async createSync(namespace: string, spec: object = {}, name = 'orders'): Promise<ClusterSync> {
     const metadata = { namespace, name };
     const object = { metadata, spec: { ...smallestSpec, ...spec } };
-    return (await this.client.create<KubeObject>(clusterSyncs, object, { signal })) as ClusterSync;
+    return (await this.client.create<KubeObject>(clusterSyncs, object, call)) as ClusterSync;
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string) {
-    return await this.client.find(resource, { namespace, name }, { signal });
+    return await this.client.find(resource, { namespace, name }, call);
   }
 
   async untilMade(namespace: string, name: string): Promise<StatefulSet> {
@@ -218,7 +219,7 @@ export class OperatorGround implements AsyncDisposable {
         return found !== undefined;
       });
     } catch (error) {
-      const { items } = await this.client.list(clusterSyncs, { namespace, signal });
+      const { items } = await this.client.list(clusterSyncs, { namespace, ...call });
       const said = items.map(({ status }) => status);
       throw new Error(`${String(error)}; it is ${JSON.stringify(said)}`, { cause: error });
     }
@@ -237,7 +238,7 @@ export class OperatorGround implements AsyncDisposable {
 
   /** Changes the spec of the ClusterSync. */
   async patchSync(namespace: string, spec: object, name = 'orders'): Promise<void> {
-    await this.client.patch(clusterSyncs, { namespace, name }, { spec }, { signal });
+    await this.client.patch(clusterSyncs, { namespace, name }, { spec }, call);
   }
 
   async untilSync(

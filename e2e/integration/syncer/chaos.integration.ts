@@ -1,13 +1,6 @@
 import { ChaosGround } from '../../chaos/run-chaos.ts';
 import type { ScheduleLength } from '../../chaos/fault-schedule.ts';
 
-/** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
-const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 30) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
-const length: ScheduleLength = process.env['LENGTH'] === 'long' ? 'long' : 'short';
-
 /** What seeds have shown, which has tests of its own since: they stay among those of every run. */
 const shown: Readonly<Record<number, string>> = {
   6: 'an index build on a connection that had fallen silent alone',
@@ -16,6 +9,18 @@ const shown: Readonly<Record<number, string>> = {
   24: 'a member that stepped down right after it had been found',
   25: 'a failure of the network while it was not known whose connections were',
 };
+
+/** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
+const { SEED, SEEDS, LENGTH } = process.env;
+const length: ScheduleLength = LENGTH === 'long' ? 'long' : 'short';
+const seeds = chosenSeeds();
+
+function chosenSeeds(): readonly number[] {
+  if (SEED !== undefined) return [Number(SEED)];
+  const first = Array.from({ length: Number(SEEDS ?? 12) }, (_, index) => index + 1);
+  if (SEEDS !== undefined) return first;
+  return [...new Set([...first, ...Object.keys(shown).map(Number)])];
+}
 
 /** Runs wait more than they compute: so many go side by side, each on servers of its own. */
 const lanes = Math.min(seeds.length, Number(process.env['LANES'] ?? 3));
