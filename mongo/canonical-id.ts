@@ -85,7 +85,7 @@ function canonicalNumber({
   }
 }
 
-/** A 32-bit hash (FNV-1a) of a text, for choosing a lane. */
+/** A 32-bit hash (FNV-1a) of a text, for choosing an instance. */
 export function hashText(text: string): number {
   let hash = 2166136261;
   for (let index = 0; index < text.length; index++) {

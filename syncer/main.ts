@@ -14,8 +14,8 @@ export async function startSyncer(
 ): Promise<void> {
   const options = optionsOfInstance(given);
   const syncer = new Syncer(options, logger);
-  const { id, copyWorkers, partitionMebibytes, lanes } = options;
-  logger.info({ id, copyWorkers, partitionMebibytes, lanes }, 'options');
+  const { id, copyWorkers, partitionMebibytes, applyWorkers } = options;
+  logger.info({ id, copyWorkers, partitionMebibytes, applyWorkers }, 'options');
   collectDefaultMetrics({ register: syncer.monitor.registry });
   await using running = new AsyncDisposableStack();
   running.use(

@@ -2,7 +2,6 @@ import { isStoredUnchanged } from '../../mongo/altered-documents.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { longWorkMs } from '../../mongo/retry-warnings.ts';
-import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
@@ -16,11 +15,7 @@ import {
   splitByShardKey,
   type WholeDocument,
 } from './batch-parts.ts';
-import type { RoutedChange } from './change-lanes.ts';
 import { ChangeWriter } from './write-changes.ts';
-
-/** How many collections of one lane are written to side by side. */
-const maxCollections = 4;
 
 /**
  * Applies changes to the destination. When `apply` resolves, a majority has them all.
@@ -45,26 +40,18 @@ export class ChangeApplier {
     this.#writer = new ChangeWriter(source, destination, logger);
   }
 
-  /** Applies changes of one lane, which are in order. */
-  async apply(changes: readonly RoutedChange[]): Promise<void> {
-    const lists = new Map<TrackedCollection, DocumentChange[]>();
-    for (const { collection, change } of changes) {
-      const list = lists.get(collection);
-      if (list) list.push(change);
-      else lists.set(collection, [change]);
-    }
-    await forEachConcurrently(lists, maxCollections, async ([collection, list]) => {
-      const work = `apply to ${namespaceText(collection.namespace)}`;
-      await this.#destination.step('apply', async () => {
-        using warning = this.#monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
-        warning.set('the destination has not completed the operation');
-        await this.#applyTo(collection, list);
-      });
-      const counts = { insert: 0, replace: 0, update: 0, delete: 0 };
-      for (const { kind } of list) counts[kind]++;
-      for (const [kind, count] of Object.entries(counts))
-        if (count > 0) this.#monitor.addEvents(kind, count);
+  /** Applies changes of one collection, which are in order. */
+  async apply(collection: TrackedCollection, changes: readonly DocumentChange[]): Promise<void> {
+    const work = `apply to ${namespaceText(collection.namespace)}`;
+    await this.#destination.step('apply', async () => {
+      using warning = this.#monitor.retryWarnings.watch(work, 'waiting', longWorkMs);
+      warning.set('the destination has not completed the operation');
+      await this.#applyTo(collection, changes);
     });
+    const counts = { insert: 0, replace: 0, update: 0, delete: 0 };
+    for (const { kind } of changes) counts[kind]++;
+    for (const [kind, count] of Object.entries(counts))
+      if (count > 0) this.#monitor.addEvents(kind, count);
   }
 
   async #applyTo(collection: TrackedCollection, changes: readonly DocumentChange[]): Promise<void> {

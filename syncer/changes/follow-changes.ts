@@ -20,14 +20,11 @@ import {
   type BatchPart,
   type ReadBatch,
 } from './batch-parts.ts';
-import { sizeOfChange, type CatalogEvent } from '../source/change-event.ts';
-import {
-  ChangeLanes,
-  type OpenPosition,
-  type StreamPosition,
-  ChangeRouter,
-  type RoutedChange,
-} from './change-lanes.ts';
+import { sizeOfChange, type CatalogEvent, type DocumentChange } from '../source/change-event.ts';
+import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
+import { ChangeQueues } from './change-queues.ts';
+import { ConcurrencyLimit, defaultRange } from './concurrency-limit.ts';
+import type { OpenPosition, StreamPosition } from './stream-positions.ts';
 import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
 import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
 import { logEvent } from './log-event.ts';
@@ -35,9 +32,8 @@ import { logEvent } from './log-event.ts';
 /** Reading stops at this many bytes of events that were read and not applied. A batch that is on its way comes on top. */
 const maxBufferedBytes = 48 * 1024 * 1024;
 
-/** How many changes a lane applies at a time: enough that round trips do not matter, few enough that lanes end together. */
-const maxLaneChanges = 2_000;
-const maxLaneBytes = 4 * 1024 * 1024;
+/** How many changes are applied at a time. Fewer cost the servers more each; more are longer under way than needed. */
+const batchSize = { minChanges: 250, maxChanges: 2_000, maxBytes: 4 * 1024 * 1024 };
 
 /** What applying changes needs. */
 export interface FollowParts {
@@ -49,8 +45,8 @@ export interface FollowParts {
   readonly coordination: Coordination;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** How many lanes apply changes of documents side by side. */
-  readonly lanes: number;
+  /** How many batches of changes are applied at the same time; undefined for as many as the destination bears. */
+  readonly applyWorkers: number | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -64,14 +60,14 @@ export interface ChangesEnd {
  * Applies the source's change events from `start` on: all before the commit time, and none later. Progress is stored along the
  * way; the last checkpoint covers that time.
  *
- * Batches of the stream are fetched, split into lanes and applied at the same time. These rules make that safe:
- * - changes of one document are in one lane, and a lane keeps their order (ChangeRouter, ChangeLanes);
+ * Batches of the stream are fetched, divided into queues by collection and applied at the same time. These rules make that safe:
+ * - changes of one document are applied in their order (ChangeQueues);
  * - a change of the catalog is a barrier: all changes before it are applied first, none after it is looked at before;
  * - a resume token is stored only when a majority of the destination has everything that it covers (every write waits for a
  *   majority; Checkpoints);
  * - everything may be applied again from an older token (ChangeApplier).
  *
- * The operations of a transaction have one cluster time and follow each other in the stream. They go to their lanes like
+ * The operations of a transaction have one cluster time and follow each other in the stream. They are queued like
  * others: during the sync a reader of the destination may see a part of them. After the commit no reader does: the commit time
  * is looked up after a batch has been read, and before any of its events is applied. So events that are applied while the time
  * is unknown are all before it; once it is known, later ones are left out. A transaction is wholly on one side, whatever
@@ -148,28 +144,31 @@ export async function followChanges(
 
 class ChangeFollower {
   readonly #parts: FollowParts;
-  readonly #lanes: ChangeLanes<RoutedChange>;
-  readonly #router: ChangeRouter;
+  readonly #queues: ChangeQueues<TrackedCollection, DocumentChange>;
+  /** By UUID, as the catalog has them; undefined for one that is not tracked. */
+  readonly #collections = new Map<string, TrackedCollection | undefined>();
   readonly #checkpoints: Checkpoints;
   readonly #builder: LeftIndexBuilder;
   /** The last position taken. */
   #last: StreamPosition | undefined;
 
   constructor(parts: FollowParts, failed: (error: unknown) => void) {
-    const { source, destination, catalog, store, coordination, monitor, logger, lanes } = parts;
+    const { source, destination, store, coordination, monitor, logger, applyWorkers } = parts;
     const isShared = coordination.share.count > 1;
     const applier = new ChangeApplier(source, destination, monitor, logger);
     this.#parts = parts;
     this.#checkpoints = new Checkpoints(store, monitor, failed);
     this.#builder = new LeftIndexBuilder({ ...parts, isShared }, failed);
-    this.#router = new ChangeRouter(catalog, lanes);
-    this.#lanes = new ChangeLanes({
-      lanes,
-      maxChanges: maxLaneChanges,
-      maxBytes: maxLaneBytes,
-      bytesOf: ({ change }) => sizeOfChange(change),
-      apply: async (changes) => {
-        await applier.apply(changes);
+    const range =
+      applyWorkers === undefined ? defaultRange : { min: applyWorkers, max: applyWorkers };
+    this.#queues = new ChangeQueues<TrackedCollection, DocumentChange>({
+      ...batchSize,
+      limit: new ConcurrencyLimit(range),
+      bytesOf: sizeOfChange,
+      documentOf: ({ key }) => key.canonical,
+      isInOrder: isAppliedInOrder,
+      apply: async (collection, changes) => {
+        await applier.apply(collection, changes);
       },
       reached: (position) => {
         monitor.endBatch();
@@ -179,10 +178,10 @@ class ChangeFollower {
     });
   }
 
-  /** Takes a part of a batch of the stream to the lanes. Resolves when there is room for another one. */
+  /** Takes a part of a batch of the stream to the queues. Resolves when there is room for another one. */
   async take({ changes, bytes, token, catalogEvent }: BatchPart): Promise<StreamPosition> {
     const { monitor, logger } = this.#parts;
-    const position = this.#lanes.open(
+    const position = this.#queues.open(
       { token, time: resumeTokenTime(token) },
       { events: catalogEvent ? 1 : changes.length, bytes },
     );
@@ -191,16 +190,16 @@ class ChangeFollower {
       for (const { raw, event } of catalogEvent ? [catalogEvent] : changes)
         logEvent(logger, raw, event);
     if (catalogEvent) await this.#applyCatalogEvent(catalogEvent.event, position);
-    else this.#route(changes, position);
-    this.#lanes.start();
-    await this.#lanes.roomBelow(maxBufferedBytes);
+    else this.#queue(changes, position);
+    this.#queues.start();
+    await this.#queues.roomBelow(maxBufferedBytes);
     this.#last = position;
     return position;
   }
 
   /** Waits until everything taken is applied, and stores that. */
   async finish(position: StreamPosition): Promise<void> {
-    await this.#lanes.drain();
+    await this.#queues.drain();
     await this.#checkpoints.save(position);
   }
 
@@ -211,27 +210,36 @@ class ChangeFollower {
 
   async stop(): Promise<void> {
     await this.#builder.finish();
-    await this.#lanes.stop();
+    await this.#queues.stop();
     await this.#checkpoints.stop();
   }
 
-  /** Takes changes of documents to their lanes. */
-  #route(changes: BatchPart['changes'], position: OpenPosition): void {
+  /** Takes changes of documents to the queues of their collections. */
+  #queue(changes: BatchPart['changes'], position: OpenPosition): void {
     const { kind } = this.#parts.source;
     for (const { raw, event } of changes) {
-      const routed = this.#router.route(event);
-      if (routed) {
-        this.#lanes.add(routed.lane, routed, position);
+      const collection = this.#collectionOf(event.collection);
+      if (collection) {
+        this.#queues.add(collection, event.change, position);
       } else {
         kind.checkUnknown(event.collection, raw);
-        this.#lanes.pass(position);
+        this.#queues.skip(position);
       }
     }
   }
 
+  /** Undefined for a collection that is not tracked: outside the filter, or dropped before the catalog was read. */
+  #collectionOf(uuid: string): TrackedCollection | undefined {
+    const known = this.#collections.get(uuid);
+    if (known || this.#collections.has(uuid)) return known;
+    const collection = this.#parts.catalog.collection(uuid);
+    this.#collections.set(uuid, collection);
+    return collection;
+  }
+
   async #applyCatalogEvent(event: CatalogEvent, position: OpenPosition): Promise<void> {
     const { coordination, destination, catalogChanges, monitor } = this.#parts;
-    await this.#lanes.drain();
+    await this.#queues.drain();
     // A restarted instance repeats nothing from before the change. Other instances rely on that. Also, if an update was
     // repeated after the rename reached the destination, but not the state, it would find nothing under the old name, and put
     // the document there.
@@ -249,9 +257,9 @@ class ChangeFollower {
         });
       });
     });
-    this.#router.forget();
+    this.#collections.clear();
     monitor.addEvents(event.operation, 1);
-    this.#lanes.pass(position);
+    this.#queues.skip(position);
   }
 }
 

@@ -278,9 +278,9 @@ export class SyncRun {
   }
 
   async #followChanges(start: StreamStart, isPausing: () => boolean): Promise<void> {
-    const { lanes } = this.#parts.tuning;
+    const { applyWorkers } = this.#parts.tuning;
     const catalogChanges = this.#catalogChanges;
-    await followChanges({ ...this.#parts, catalogChanges, lanes }, start, { isPausing });
+    await followChanges({ ...this.#parts, catalogChanges, applyWorkers }, start, { isPausing });
   }
 
   async #prepareReversed(): Promise<void> {

@@ -58,17 +58,17 @@ export const syncerOptionTable = {
     description:
       'partitions and collections copied in parallel; by default one per core of the destination, 2 to 4',
   },
+  applyWorkers: {
+    type: 'integer',
+    range: [1, 128],
+    description:
+      'batches of changes applied in parallel; by default as many as raise the throughput, 4 to 128',
+  },
   partitionMebibytes: {
     type: 'number',
     default: 64,
     range: [0.001, 1_048_576],
     description: 'size in MiB above which a collection is copied in partitions',
-  },
-  lanes: {
-    type: 'integer',
-    default: 4,
-    range: [1, 100],
-    description: 'parallel write streams that apply change events',
   },
   ...configOption,
 } as const satisfies OptionTable;
@@ -91,6 +91,6 @@ export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
 }
 
 /** Options that set how hard the syncer works. */
-export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'lanes'> & {
+export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'applyWorkers'> & {
   readonly copyWorkers: number;
 };

@@ -172,7 +172,7 @@ describe('indexes that are left to the commit', () => {
         await failing.reached(2);
       }
       await writeThrough(2_101);
-      // Another lane may bring it later, and the build is held all the while.
+      // Another batch may bring it later, and the build is held all the while.
       await until('what is repeated', async () => {
         return (await copies.countDocuments({ _id: 2_100 })) === 1;
       });

@@ -144,7 +144,7 @@ describe('a sync seen from outside', () => {
     await pair.assertEqual();
   });
 
-  it('counts its restarts, and what its lanes hold', async () => {
+  it('counts its restarts, and what it holds', async () => {
     const items = pair.source.client.db('shop').collection('c');
     await items.insertOne({ n: 0 });
     await using syncer = await pair.syncing();
@@ -169,7 +169,7 @@ describe('a sync seen from outside', () => {
       await held.reached(1);
       await until('all is read', async () => (await metric('buffered_events')) === 100);
       assert.ok((await metric('buffered_bytes')) > 100 * 50);
-      // A lane that is held holds up what other lanes have applied: it would have to be applied again.
+      // A batch that is held holds up what others have applied: it would have to be applied again.
       await items.deleteOne({ n: 0 });
       await until('more is read', async () => (await metric('buffered_events')) === 101);
     }

@@ -195,7 +195,7 @@ async function sync(
   await using syncer = await startSyncerProcess({
     cluster0: source.set.uri('syncer'),
     cluster1: destination.set.uri('syncer'),
-    options: { partitionMebibytes: 8, copyWorkers: 2, lanes: 2 },
+    options: { partitionMebibytes: 8, copyWorkers: 2, applyWorkers: 2 },
     until: 'listening',
   });
   await taken(syncer, 'start', {

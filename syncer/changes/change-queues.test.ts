@@ -1,0 +1,267 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import fc from 'fast-check';
+import { Timestamp } from 'mongodb';
+import { ChangeQueues } from './change-queues.ts';
+import { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { StreamPosition } from './stream-positions.ts';
+
+interface Change {
+  /** Those of the first queue are in order. */
+  readonly queue: number;
+  readonly document: string;
+  readonly number: number;
+  readonly batch: number;
+}
+
+const queueCount = 3;
+const documentCount = 4;
+const atATime = 5;
+const maxChanges = 4;
+
+/** What was applied, and after which of the changes a batch of the stream was reached. */
+interface Record {
+  readonly queues: ChangeQueues<number, Change>;
+  readonly applied: Change[];
+  readonly underWay: Set<Change>;
+  readonly reached: { readonly batch: number; readonly appliedBefore: number }[];
+  readonly errors: unknown[];
+  /** The most at the same time. */
+  mostBatches: number;
+  mostBatchesOfOne: number;
+  mostChanges: number;
+  opened: number;
+}
+
+/** Queues whose batches take the numbers of turns in `turns`, in rotation, to apply; change `failing` is refused. */
+function recording(turns: readonly number[], failing = -1): Record {
+  let next = 0;
+  let batches = 0;
+  const batchesOf = new Map<number, number>();
+  const queues = new ChangeQueues<number, Change>({
+    limit: new ConcurrencyLimit({ min: atATime, max: atATime }),
+    minChanges: 2,
+    maxChanges,
+    maxBytes: 30,
+    bytesOf: () => 10,
+    documentOf: ({ document }) => document,
+    isInOrder: (queue) => queue === 0,
+    apply: async (queue, changes) => {
+      assert.ok(changes.length > 0);
+      for (const change of changes) {
+        assert.equal(change.queue, queue);
+        const others = [...record.underWay].filter((other) => other.queue === queue);
+        assert.ok(queue !== 0 || others.length === 0, 'two batches of a queue in order');
+        assert.ok(others.every(({ document }) => document !== change.document));
+      }
+      for (const change of changes) record.underWay.add(change);
+      batches++;
+      batchesOf.set(queue, (batchesOf.get(queue) ?? 0) + 1);
+      record.mostBatches = Math.max(record.mostBatches, batches);
+      record.mostBatchesOfOne = Math.max(record.mostBatchesOfOne, batchesOf.get(queue) ?? 0);
+      record.mostChanges = Math.max(record.mostChanges, changes.length);
+      for (let turn = turns[next++ % turns.length] ?? 0; turn > 0; turn--) await setImmediate();
+      if (changes.some(({ number }) => number === failing)) throw new Error('refused');
+      for (const change of changes) record.underWay.delete(change);
+      record.applied.push(...changes);
+      batches--;
+      batchesOf.set(queue, (batchesOf.get(queue) ?? 0) - 1);
+    },
+    reached: ({ time }) => {
+      record.reached.push({ batch: time.t, appliedBefore: record.applied.length });
+    },
+    failed: (error) => {
+      record.errors.push(error);
+    },
+  });
+  const record: Record = {
+    queues,
+    applied: [],
+    underWay: new Set(),
+    reached: [],
+    errors: [],
+    mostBatches: 0,
+    mostBatchesOfOne: 0,
+    mostChanges: 0,
+    opened: 0,
+  };
+  return record;
+}
+
+type Target = readonly [queue: number, document: number];
+
+/** Batches of the stream as lists of targets. */
+const batches = fc.array(
+  fc.array(fc.tuple(fc.nat(queueCount - 1), fc.nat(documentCount - 1)), { maxLength: 12 }),
+  { maxLength: 12 },
+);
+
+const positionOf = (batch: number): StreamPosition => ({
+  token: new Uint8Array(),
+  time: new Timestamp({ t: batch, i: 0 }),
+});
+
+async function addAll(
+  record: Record,
+  lists: readonly (readonly Target[])[],
+  afterBatch: (batch: number) => Promise<void> = async (batch) => {
+    // What ends in this very turn must not be forgotten, either.
+    await (batch % 3 === 0 ? setImmediate() : Promise.resolve());
+  },
+): Promise<Change[]> {
+  const { queues } = record;
+  const added: Change[] = [];
+  for (const [batch, list] of lists.entries()) {
+    record.opened++;
+    const position = queues.open(positionOf(batch), { events: list.length + 1, bytes: 100 });
+    for (const [queue, document] of list) {
+      const change = { queue, document: `d${document}`, batch, number: added.length };
+      added.push(change);
+      queues.add(queue, change, position);
+    }
+    queues.skip(position);
+    queues.start();
+    await afterBatch(batch);
+  }
+  return added;
+}
+
+function numbersBy(
+  changes: readonly Change[],
+  nameOf: (change: Change) => string,
+): Map<string, number[]> {
+  const groups = Map.groupBy(changes, nameOf);
+  return new Map(
+    [...groups]
+      .map(([name, list]) => [name, list.map(({ number }) => number)] as const)
+      .toSorted(([left], [right]) => (left < right ? -1 : 1)),
+  );
+}
+
+/** What must be in order: a document, or the whole queue. */
+function orderedAs({ queue, document }: Change): string {
+  return queue === 0 ? 'in order' : `${queue} ${document}`;
+}
+
+describe('ChangeQueues', () => {
+  const turns = fc.array(fc.nat(4), { minLength: 1, maxLength: 5 });
+
+  it('keeps the order of each document, and reports a batch when all up to its end is applied', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, turns, async (lists, pauses) => {
+        const record = recording(pauses);
+        const added = await addAll(record, lists);
+        await record.queues.drain();
+        assert.deepEqual(numbersBy(record.applied, orderedAs), numbersBy(added, orderedAs));
+        for (const { batch, appliedBefore } of record.reached) {
+          const before = new Set(record.applied.slice(0, appliedBefore));
+          assert.ok(added.every((change) => change.batch > batch || before.has(change)));
+        }
+        assert.deepEqual(
+          record.reached.map(({ batch }) => batch),
+          lists.map((_, batch) => batch),
+        );
+        assert.ok(record.mostBatches <= atATime);
+        assert.ok(record.mostChanges <= 3, 'no more than 30 bytes');
+        await record.queues.roomBelow(1);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('has applied everything before a barrier', async () => {
+    await fc.assert(
+      fc.asyncProperty(batches, turns, async (lists, pauses) => {
+        const record = recording(pauses);
+        let count = 0;
+        await addAll(record, lists, async (batch) => {
+          count += lists[batch]?.length ?? 0;
+          await record.queues.drain();
+          assert.equal(record.applied.length, count);
+        });
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('applies many batches at the same time: of one queue, and of several', async () => {
+    const distinct = (queueOf: (n: number) => number): Target[] =>
+      Array.from({ length: 40 }, (_, n) => [queueOf(n), n]);
+    const one = recording([3]);
+    await addAll(one, [distinct(() => 1)]);
+    await one.queues.drain();
+    assert.equal(one.mostBatchesOfOne, atATime);
+    const several = recording([3]);
+    await addAll(several, [distinct((n) => n % 10)]);
+    assert.equal(several.mostBatches, atATime);
+    await several.queues.drain();
+    assert.equal(several.applied.length, 40);
+  });
+
+  it('passes over the changes of a document that is under way, and no others', async () => {
+    const record = recording([50, ...new Array<number>(20).fill(1)]);
+    const hot: Target[] = Array.from({ length: 10 }, () => [1, 0]);
+    const others: Target[] = Array.from({ length: 5 }, (_, n) => [1, n + 1]);
+    await addAll(record, [[[1, 0]], [...hot, ...others]]);
+    while (record.applied.length < others.length) await setImmediate();
+    assert.deepEqual(
+      record.applied.map(({ document }) => document),
+      others.map(([, n]) => `d${n}`),
+      'before the first one has ended',
+    );
+    await record.queues.drain();
+    assert.equal(record.applied.length, 16);
+  });
+
+  it('looks at a bounded part of a long queue behind a document that is under way', async () => {
+    const record = recording([50]);
+    // As many as four batches, and one more.
+    const hot: Target[] = Array.from({ length: 4 * maxChanges + 1 }, () => [1, 0]);
+    await addAll(record, [[[1, 0]], [...hot, [1, 1]]]);
+    for (let turn = 0; turn < 20; turn++) await setImmediate();
+    assert.deepEqual(
+      [...record.underWay].map(({ number }) => number),
+      [0],
+    );
+    await record.queues.drain();
+    assert.equal(record.applied.length, hot.length + 2);
+  });
+
+  it('waits for room', async () => {
+    const record = recording([3]);
+    const list: Target[] = [
+      [0, 0],
+      [1, 0],
+    ];
+    await addAll(
+      record,
+      Array.from({ length: 20 }, () => list),
+      async () => {
+        await record.queues.roomBelow(300);
+        assert.ok(record.opened - record.reached.length < 3);
+      },
+    );
+    await record.queues.drain();
+  });
+
+  it('stops for good at the first error, and gives it to those who wait', async () => {
+    const record = recording([1], 5);
+    const list: Target[] = [
+      [0, 0],
+      [1, 0],
+      [2, 0],
+    ];
+    await addAll(
+      record,
+      Array.from({ length: 10 }, () => list),
+    );
+    await assert.rejects(record.queues.drain(), /refused/);
+    await assert.rejects(record.queues.roomBelow(1), /refused/);
+    await record.queues.stop();
+    assert.equal(record.errors.length, 1);
+    assert.ok(record.reached.every(({ batch }) => batch < 1));
+    const { length } = record.applied;
+    await setImmediate();
+    assert.equal(record.applied.length, length);
+  });
+});

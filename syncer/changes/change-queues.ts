@@ -1,0 +1,212 @@
+import type { EventBatch } from '../monitor/monitor.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import { StreamPositions, type OpenPosition, type StreamPosition } from './stream-positions.ts';
+
+/** What is applied, and how much of it at a time. A queue is identified by `Key`, such as a collection. */
+export interface QueuesOptions<Key, Change> {
+  /** How many batches are under way at the same time, over all queues. */
+  readonly limit: ConcurrencyLimit;
+  /** The size of a batch. While there is room for several, a queue with more than `minChanges` waiting is divided among them. */
+  readonly minChanges: number;
+  readonly maxChanges: number;
+  /** A batch takes no more changes once they have this many bytes. */
+  readonly maxBytes: number;
+  readonly bytesOf: (change: Change) => number;
+  /** What the server takes for one document has one name. */
+  readonly documentOf: (change: Change) => string;
+  /** True for a queue that has one batch under way at a time. */
+  readonly isInOrder: (key: Key) => boolean;
+  /** Applies changes of one queue, in order. */
+  readonly apply: (key: Key, changes: readonly Change[]) => Promise<void>;
+  /** Called for each position that is reached, in order. */
+  readonly reached: (position: StreamPosition) => void;
+  /** Called once, for the first error of `apply`. Nothing more is applied. */
+  readonly failed: (error: unknown) => void;
+}
+
+interface Entry<Change> {
+  readonly change: Change;
+  readonly position: OpenPosition;
+}
+
+interface Queue<Key, Change> {
+  readonly key: Key;
+  readonly isInOrder: boolean;
+  waiting: Entry<Change>[];
+  /** The documents of the batches that are under way. */
+  readonly documents: Set<string>;
+  batches: number;
+  /** `ready`: in the list of those to take from. `blocked`: what waits is of documents that are under way. */
+  state: 'idle' | 'ready' | 'blocked';
+}
+
+/** How many batches' worth of changes that cannot be applied yet are passed over to find some that can. */
+const passedOverBatches = 4;
+
+/**
+ * Applies changes, many batches at the same time, over queues and within one. A batch takes what has come to its queue in the
+ * meantime, so batches are small when there is little to do and large when there is much.
+ *
+ * The invariant: of one document, changes are applied in the order in which they were added, and never by two batches at the
+ * same time; in a queue that is in order, that holds for all changes. Everything else has no order.
+ */
+export class ChangeQueues<Key, Change> {
+  readonly #options: QueuesOptions<Key, Change>;
+  readonly #positions: StreamPositions;
+  /** Those that have something waiting or under way. */
+  readonly #queues = new Map<Key, Queue<Key, Change>>();
+  /** In turn, so that no queue waits for another one with more to do. */
+  readonly #ready: Queue<Key, Change>[] = [];
+  readonly #running = new Set<Promise<void>>();
+  #batches = 0;
+  #wake: (() => void)[] = [];
+  #failure: { readonly error: unknown } | undefined;
+  #isStopped = false;
+  /** Waiting or under way. */
+  #changes = 0;
+
+  constructor(options: QueuesOptions<Key, Change>) {
+    this.#options = options;
+    this.#positions = new StreamPositions(options.reached);
+  }
+
+  /** Opens a batch of the stream. It is reached when all of its events have been added and applied, or skipped. */
+  open(position: StreamPosition, size: Pick<EventBatch, 'events' | 'bytes'>): OpenPosition {
+    return this.#positions.open(position, size);
+  }
+
+  /** Adds a change of an open batch of the stream to a queue. */
+  add(key: Key, change: Change, position: OpenPosition): void {
+    let queue = this.#queues.get(key);
+    if (!queue) {
+      const isInOrder = this.#options.isInOrder(key);
+      queue = { key, isInOrder, waiting: [], documents: new Set(), batches: 0, state: 'idle' };
+      this.#queues.set(key, queue);
+    }
+    queue.waiting.push({ change, position });
+    this.#changes++;
+    // What is added to a long queue would not be looked at.
+    const isSeen = queue.waiting.length <= passedOverBatches * this.#options.maxChanges;
+    if (queue.state === 'idle' || (queue.state === 'blocked' && isSeen)) this.#makeReady(queue);
+  }
+
+  /** Skips an event of an open batch of the stream. */
+  skip(position: OpenPosition): void {
+    position.finished++;
+  }
+
+  /** Starts what was added, as far as the limit permits, and reports what has been reached. */
+  start(): void {
+    this.#startBatches();
+    this.#advance();
+  }
+
+  /** Resolves when everything added has been applied. @throws the error of `apply`. */
+  async drain(): Promise<void> {
+    this.start();
+    await this.#until(() => this.#changes === 0);
+  }
+
+  /** Resolves when the memory held is below a limit. @throws the error of `apply`. */
+  async roomBelow(bytes: number): Promise<void> {
+    await this.#until(() => this.#positions.bytes < bytes);
+  }
+
+  /** Starts nothing more, and waits for what is running. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await Promise.all(this.#running);
+  }
+
+  #makeReady(queue: Queue<Key, Change>): void {
+    queue.state = 'ready';
+    this.#ready.push(queue);
+  }
+
+  #startBatches(): void {
+    const { limit } = this.#options;
+    while (!this.#isStopped && this.#batches < limit.current) {
+      const queue = this.#ready.shift();
+      if (!queue) {
+        limit.hadRoom();
+        return;
+      }
+      const batch = this.#take(queue);
+      if (batch.length === 0) {
+        queue.state = 'blocked';
+        continue;
+      }
+      if (queue.waiting.length > 0) this.#makeReady(queue);
+      else queue.state = 'idle';
+      const running = this.#run(queue, batch).finally(() => this.#running.delete(running));
+      this.#running.add(running);
+    }
+  }
+
+  /** Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. */
+  #take({ waiting, documents, isInOrder, batches }: Queue<Key, Change>): readonly Entry<Change>[] {
+    if (isInOrder && batches > 0) return [];
+    const { limit, minChanges, maxChanges, maxBytes, bytesOf, documentOf } = this.#options;
+    const share = Math.ceil(waiting.length / (limit.current - this.#batches));
+    const most = isInOrder ? maxChanges : Math.min(maxChanges, Math.max(minChanges, share));
+    const taken: Entry<Change>[] = [];
+    const passedOver: Entry<Change>[] = [];
+    let seen = 0;
+    for (let bytes = 0; taken.length < most && bytes < maxBytes;) {
+      const entry = waiting[seen];
+      if (!entry || passedOver.length === passedOverBatches * maxChanges) break;
+      seen++;
+      if (documents.has(documentOf(entry.change))) {
+        passedOver.push(entry);
+        continue;
+      }
+      taken.push(entry);
+      bytes += bytesOf(entry.change);
+    }
+    if (taken.length > 0) waiting.splice(0, seen, ...passedOver);
+    return taken;
+  }
+
+  async #run(queue: Queue<Key, Change>, batch: readonly Entry<Change>[]): Promise<void> {
+    const { apply, documentOf, failed, limit } = this.#options;
+    const names = batch.map(({ change }) => documentOf(change));
+    for (const name of names) queue.documents.add(name);
+    queue.batches++;
+    this.#batches++;
+    try {
+      const changes = batch.map(({ change }) => change);
+      await apply(queue.key, changes);
+    } catch (error) {
+      this.#isStopped = true;
+      if (this.#failure) return;
+      this.#failure = { error };
+      failed(error);
+      this.#advance();
+      return;
+    }
+    for (const name of names) queue.documents.delete(name);
+    queue.batches--;
+    this.#batches--;
+    for (const { position } of batch) position.finished++;
+    this.#changes -= batch.length;
+    if (queue.state === 'blocked') this.#makeReady(queue);
+    if (queue.state === 'idle' && queue.batches === 0) this.#queues.delete(queue.key);
+    limit.completed(batch.length);
+    this.start();
+  }
+
+  #advance(): void {
+    this.#positions.advance();
+    const wake = this.#wake;
+    this.#wake = [];
+    for (const resolve of wake) resolve();
+  }
+
+  async #until(isReached: () => boolean): Promise<void> {
+    for (;;) {
+      if (this.#failure) throw this.#failure.error;
+      if (isReached()) return;
+      await new Promise<void>((resolve) => this.#wake.push(resolve));
+    }
+  }
+}

@@ -1,0 +1,119 @@
+/** How many commands may be under way at the same time: between these, or exactly so many. */
+export interface ConcurrencyRange {
+  readonly min: number;
+  readonly max: number;
+}
+
+/** The range where nobody has chosen. Beyond its end, memory is the limit: see `maxBufferedBytes`. */
+export const defaultRange: ConcurrencyRange = { min: 4, max: 128 };
+
+/** Enough for a destination nearby. */
+const initial = 16;
+
+/** By what factor a probe changes the limit. */
+const step = 1.5;
+
+/** A higher limit is kept if it raises the throughput by more than this share: less is within the noise. */
+const minGain = 0.05;
+
+/** A lower limit is kept if it costs no more than this share of the throughput. */
+const maxLoss = 0.03;
+
+/** How long the throughput is measured at least: for so long, and until so many times the limit have ended. */
+const minIntervalMs = 250;
+const minRounds = 4;
+
+type Phase =
+  | { readonly kind: 'steady'; readonly next: 'up' | 'down' }
+  | { readonly kind: 'up' | 'down'; readonly from: number; readonly rate: number };
+
+/**
+ * Finds how many commands a destination bears at the same time, by probing its throughput: the limit that yields the most, and
+ * of several that yield the same, the lowest. Mongod sizes its own pool of execution tickets in this way (since 7.0,
+ * `throughputProbing`).
+ *
+ * A command of one round trip more needs no other limit nearby, and ten times as many far away: latency alone would not tell,
+ * as commands differ in size.
+ */
+export class ConcurrencyLimit {
+  readonly #range: ConcurrencyRange;
+  readonly #now: () => number;
+  #current: number;
+  #phase: Phase = { kind: 'steady', next: 'up' };
+  /** Ended since the interval began; below 0 while those end that began under another limit. */
+  #commands = 0;
+  #changes = 0;
+  #beganAtMs = 0;
+
+  constructor(range: ConcurrencyRange, now: () => number = () => performance.now()) {
+    this.#range = range;
+    this.#now = now;
+    this.#current = Math.min(range.max, Math.max(range.min, initial));
+    this.#beginInterval();
+  }
+
+  /** How many commands may be under way now. */
+  get current(): number {
+    return this.#current;
+  }
+
+  /** To be called when fewer are under way for want of work: what is measured then says nothing of the limit. */
+  hadRoom(): void {
+    if (this.#phase.kind !== 'steady') this.#settle(this.#phase.from, 'up');
+    else this.#beginInterval();
+  }
+
+  /** To be called for each command that has ended. */
+  completed(changes: number): void {
+    this.#commands++;
+    if (this.#commands === 0) this.#beganAtMs = this.#now();
+    if (this.#commands <= 0) return;
+    this.#changes += changes;
+    const elapsedMs = this.#now() - this.#beganAtMs;
+    if (this.#commands < minRounds * this.#current || elapsedMs < minIntervalMs) return;
+    this.#decide(this.#changes / elapsedMs);
+  }
+
+  #decide(rate: number): void {
+    const phase = this.#phase;
+    const current = this.#current;
+    switch (phase.kind) {
+      case 'steady':
+        this.#probe(phase.next, rate);
+        break;
+      case 'up':
+        if (rate > phase.rate * (1 + minGain)) this.#probe('up', rate);
+        else this.#settle(phase.from, 'down');
+        break;
+      case 'down':
+        this.#settle(rate >= phase.rate * (1 - maxLoss) ? current : phase.from, 'up');
+        break;
+    }
+  }
+
+  #probe(kind: 'up' | 'down', rate: number): void {
+    const from = this.#current;
+    const { min, max } = this.#range;
+    this.#current =
+      kind === 'up'
+        ? Math.min(max, Math.ceil(from * step))
+        : Math.max(min, Math.floor(from / step));
+    if (this.#current === from) {
+      this.#settle(from, kind === 'up' ? 'down' : 'up');
+      return;
+    }
+    this.#phase = { kind, from, rate };
+    this.#beginInterval();
+  }
+
+  #settle(limit: number, next: 'up' | 'down'): void {
+    this.#current = limit;
+    this.#phase = { kind: 'steady', next };
+    this.#beginInterval();
+  }
+
+  #beginInterval(): void {
+    this.#commands = -this.#current;
+    this.#changes = 0;
+  }
+}
