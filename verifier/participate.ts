@@ -2,7 +2,7 @@ import type { ClusterClient } from '../mongo/cluster-client.ts';
 import { namedError } from '../mongo/named-error.ts';
 import type { RetryContext } from '../mongo/retrying.ts';
 import { SyncError } from '../service/errors.ts';
-import { collectingRarely } from '../service/rare-collection.ts';
+import { withHeapGrowth } from '../service/heap-growth.ts';
 import { sleep } from '../service/sleep.ts';
 import { CatalogCache } from './compare/namespace-pairs.ts';
 import { sidesOf, type OfSides } from './compare/sides.ts';
@@ -153,7 +153,7 @@ class Participant {
       if (pass && scope && starts) {
         monitor.pass = pass.number;
         const work = this.#workOn(pass, { scope, starts });
-        await collectingRarely(growthPercent, async () => {
+        await withHeapGrowth(growthPercent, async () => {
           await runTasks(work);
         });
       }

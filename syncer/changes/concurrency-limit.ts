@@ -29,8 +29,7 @@ type Phase =
 
 /**
  * Finds how many commands a destination bears at the same time, by probing its throughput: the limit that yields the most, and
- * of several that yield the same, the lowest. Mongod sizes its own pool of execution tickets in this way (since 7.0,
- * `throughputProbing`).
+ * of several that yield the same, the lowest. Mongod sizes its own pool of execution tickets in this way since 7.0.
  *
  * A command of one round trip more needs no other limit nearby, and ten times as many far away: latency alone would not tell,
  * as commands differ in size.

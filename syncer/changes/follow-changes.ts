@@ -30,7 +30,7 @@ import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
 import { logEvent } from './log-event.ts';
 
 /** Reading stops at this many bytes of events that were read and not applied. A batch that is on its way comes on top. */
-const maxBufferedBytes = 48 * 1024 * 1024;
+const maxBufferedBytes = 32 * 1024 * 1024;
 
 /** How many changes are applied at a time. Fewer cost the servers more each; more are longer under way than needed. */
 const batchSize = { minChanges: 250, maxChanges: 2_000, maxBytes: 4 * 1024 * 1024 };

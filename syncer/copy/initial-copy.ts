@@ -3,7 +3,7 @@ import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Logger } from '../../service/logger.ts';
-import { collectingRarely } from '../../service/rare-collection.ts';
+import { withHeapGrowth } from '../../service/heap-growth.ts';
 import { catalogSideBySide } from '../destination/destination-catalog.ts';
 import type { Destination } from '../destination/destination.ts';
 import { isCopiedBy, type Share } from '../instances/coordination.ts';
@@ -115,7 +115,7 @@ export class InitialCopy {
       const { namespace } = collection;
       logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
     };
-    await collectingRarely(growthPercent, async () => {
+    await withHeapGrowth(growthPercent, async () => {
       await forEachConcurrently(large, settings.copyWorkers, copyLarge);
     });
     const copyGroup = async (group: readonly CopyTask[]): Promise<void> => {
