@@ -29,7 +29,7 @@ import type { WorkStore } from '../store/work-store.ts';
  * How much the heap may grow before garbage is collected, in percent of the live data, while changes are followed: what waits is
  * many small objects, and V8's own choice would let the process take 100 MiB more in a backlog.
  */
-const growthPercent = 30;
+const growthPercent = 50;
 
 /** What the run of a sync in one direction needs. */
 interface RunParts {
