@@ -46,6 +46,9 @@ const reporter = 'e2e/runner/tally-reporter.ts';
 /** How much of what a failed check beside others has said is shown again at the end of the run. */
 const detailLines = 60;
 
+/** How many files are named at the end of a stage: what is worth starting first, or making faster. */
+const slowestShown = 20;
+
 type Print = (line: string) => void;
 
 interface Surroundings {
@@ -192,13 +195,16 @@ async function runFiles(
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
   let total = emptyTally;
   const left = files.values();
+  const times: { readonly file: string; readonly seconds: number }[] = [];
   const runFile = async (file: string): Promise<void> => {
     if (signal.aborted) return;
+    const startedAt = performance.now();
     const { result, text } = await keepingOutput(
       async (output) =>
         await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
     );
     process.stdout.write(text);
+    times.push({ file, seconds: (performance.now() - startedAt) / 1000 });
     total = addTallies(total, result);
   };
   const begun = forEachConcurrently(left, jobs, runFile);
@@ -206,6 +212,10 @@ async function runFiles(
     await forEachConcurrently(left, jobsAlone - jobs, runFile);
   });
   await Promise.all([begun, more]);
+  const slowest = times.toSorted((left, right) => right.seconds - left.seconds);
+  process.stdout.write('the files that took longest, in seconds:\n');
+  for (const { file, seconds } of slowest.slice(0, slowestShown))
+    process.stdout.write(`${seconds.toFixed(1).padStart(8)}  ${file}\n`);
   return total;
 }
 

@@ -218,6 +218,8 @@ describe('the test runner', () => {
     assert.equal(lastLine, '4 passed, 0 failed');
     const begun = Array.from(output.matchAll(/output of (\d)/g), ([, name]) => name);
     assert.deepEqual(begun, ['4', '2', '1', '3']);
+    const timed = Array.from(output.matchAll(/^ +[\d.]+ {2}.*ordered\/(\d)\.mjs$/gm), ([, n]) => n);
+    assert.deepEqual(timed.toSorted(), ['1', '2', '3', '4'], 'with the time of each');
   });
 
   it('runs stages beside each other, shows their output one after the other, and heeds all', async () => {
