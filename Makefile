@@ -107,8 +107,8 @@ bench-shards: prerequisites node_modules/.installed tools ## Measure the speed o
 	@node_modules/.bin/node bench/shards/main.ts --size $(or $(SHARDS_SIZE),0.3) --rounds $(or $(ROUNDS),3)
 
 .PHONY: bench-far
-bench-far: prerequisites node_modules/.installed tools ## Measure a backlog of changes over links with delays, in many collections; writes bench/results (EVENTS=100000 ROUNDS=1 MEMBERS=1 COLLECTIONS=1,100,1000 ROUND_TRIPS=0,10,50,100 SIDES=source,destination)
-	@node_modules/.bin/node bench/far/main.ts --events $(or $(EVENTS),100000) --rounds $(or $(ROUNDS),1) --members $(or $(MEMBERS),1) $(if $(COLLECTIONS),--collections $(COLLECTIONS)) $(if $(ROUND_TRIPS),--roundTrips $(ROUND_TRIPS)) $(if $(SIDES),--sides $(SIDES))
+bench-far: prerequisites node_modules/.installed tools ## Measure copies and changes over links with delays, and in many collections; writes bench/results (SIZE=0.5 SETS=large,small EVENTS=200000 COLLECTIONS=1,100,1000 ROUND_TRIPS=0,10,50,100 SIDES=source,destination ROUNDS=1 MEMBERS=1)
+	@node_modules/.bin/node bench/far/main.ts --size $(or $(SIZE),0.5) --events $(or $(EVENTS),200000) --rounds $(or $(ROUNDS),1) --members $(or $(MEMBERS),1) $(if $(SETS),--sets $(SETS)) $(if $(COLLECTIONS),--collections $(COLLECTIONS)) $(if $(ROUND_TRIPS),--roundTrips $(ROUND_TRIPS)) $(if $(SIDES),--sides $(SIDES))
 
 .PHONY: bench-repair
 bench-repair: prerequisites node_modules/.installed tools ## Measure a repair against the first copy of the same data; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)

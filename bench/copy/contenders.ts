@@ -48,7 +48,8 @@ export async function findContenders(floor: string): Promise<readonly Contender[
   ];
 }
 
-function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender['prepare'] {
+/** The copy of a sync. */
+export function syncer(buildIndexes: 'beforeDataCopy' | 'afterDataCopy'): Contender['prepare'] {
   return async ({ source, destination }) => {
     const process = await startSyncerProcess({
       cluster0: source.uri('syncer'),

@@ -17,15 +17,15 @@ export interface CopyResult {
   readonly mongodCpuSeconds: number;
 }
 
-/** Two replica sets of one member, to copy from one to the other. */
-export interface CopyGround extends AsyncDisposable {
+/** Two replica sets, to copy from one to the other. */
+export interface CopyGround {
   readonly source: ReplicaSet;
   readonly destination: ReplicaSet;
   readonly clients: Readonly<Record<'source' | 'destination', MongoClient>>;
 }
 
-/** Starts the servers. */
-export async function startCopyGround(): Promise<CopyGround> {
+/** Starts the servers, one member on each side. */
+export async function startCopyGround(): Promise<CopyGround & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const source = stack.use(
     await startReplicaSet({ members: 1, name: 'source', oplogSizeMB: 4096 }),
@@ -58,7 +58,7 @@ export async function startCopyGround(): Promise<CopyGround> {
  */
 export async function measureCopy(
   ground: CopyGround,
-  contender: Contender,
+  contender: Pick<Contender, 'name' | 'prepare'>,
   {
     set,
     size,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { plotOf, rowsOf, tableOf } from './report.ts';
+import { backlogTable, copyTable, plotOf } from './report.ts';
 
-const result = {
+const backlog = {
   collections: 1,
   farSide: 'destination',
   roundTripMs: 0,
@@ -12,27 +12,49 @@ const result = {
   peakMebibytes: 300,
 } as const;
 
-describe('the report of far', () => {
-  const rows = rowsOf([
-    { ...result, collections: 100, eventsPerSecond: 10_000, peakMebibytes: 310 },
-    { ...result, roundTripMs: 50, eventsPerSecond: 16_000 },
-    result,
-    { ...result, collections: 100, round: 2, eventsPerSecond: 12_000 },
-  ]);
+const copy = {
+  set: 'large',
+  farSide: 'destination',
+  roundTripMs: 0,
+  round: 1,
+  seconds: 5,
+  megabytesPerSecond: 100,
+  peakMebibytes: 280,
+} as const;
 
-  it('has the median of all rounds, against one collection near', () => {
-    assert.deepEqual(
-      rows.map(({ eventsPerSecond, ratio }) => [eventsPerSecond, ratio]),
-      [
-        [11_000, 0.55],
-        [16_000, 0.8],
-        [20_000, 1],
-      ],
-    );
-    assert.match(tableOf(rows), /\| 100 \| destination \| 0 \| 11000 \| 0\.55 \| 20 \| 310 \|/);
+describe('the report of far', () => {
+  const backlogs = [
+    backlog,
+    { ...backlog, roundTripMs: 50, eventsPerSecond: 16_000 },
+    { ...backlog, collections: 100, eventsPerSecond: 10_000, peakMebibytes: 310 },
+    { ...backlog, collections: 100, round: 2, eventsPerSecond: 12_000 },
+  ];
+  const copies = [
+    copy,
+    { ...copy, roundTripMs: 50, megabytesPerSecond: 90 },
+    { ...copy, set: 'small', megabytesPerSecond: 60 },
+    { ...copy, set: 'small', roundTripMs: 50, megabytesPerSecond: 30 },
+  ];
+
+  it('has the median of all rounds, compared with one collection near', () => {
+    assert.deepEqual(backlogTable(backlogs).split('\n').slice(2, -1), [
+      '| 1 | destination | 0 | 20000 | 1.00 | 300 |',
+      '| 1 | destination | 50 | 16000 | 0.80 | 300 |',
+      '| 100 | destination | 0 | 11000 | 0.55 | 310 |',
+    ]);
+  });
+
+  it('compares each copy with that of the same set near', () => {
+    assert.deepEqual(copyTable(copies).split('\n').slice(2, -1), [
+      '| large | destination | 0 | 100 | 1.00 | 280 |',
+      '| large | destination | 50 | 90 | 0.90 | 280 |',
+      '| small | destination | 0 | 60 | 1.00 | 280 |',
+      '| small | destination | 50 | 30 | 0.50 | 280 |',
+    ]);
   });
 
   it('shows each rate as a bar', () => {
-    assert.equal(plotOf(rows).match(/<rect/g)?.length, rows.length);
+    assert.equal(plotOf(copies, backlogs).match(/<rect/g)?.length, 7);
+    assert.equal(plotOf([], backlogs).match(/<rect/g)?.length, 3);
   });
 });
