@@ -5,7 +5,6 @@ import type { Logger } from '../../service/logger.ts';
 import { isRefusedForOthers, isViewRefused } from '../destination/destination-views.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
-import { timeSeriesError } from '../source/source-catalog.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
@@ -40,12 +39,7 @@ export class ViewChanges {
     if (view && isAtMost(time, view.specifiedAt)) return;
     switch (operation) {
       case 'create': {
-        if (description['viewOn'] === `system.buckets.${namespace.coll}`) {
-          if ((await this.#source.catalog.namespaceNow(namespace))?.kind === 'timeseries')
-            throw timeSeriesError(namespace);
-          // It is gone by now, so there is nothing to lose.
-          return;
-        }
+        if (await this.#source.catalog.isUnsupported(namespace, description)) return;
         // The later catalog has a collection of this name: the view is gone again by then.
         if (this.#catalog.collectionAt(namespace)) return;
         await this.#unlessLeftOut(namespace, async () => {

@@ -165,7 +165,10 @@ export class SourceCatalog {
    */
   async isUnsupported(namespace: Namespace, options: Document): Promise<boolean> {
     const { destinationVersion } = this.#parts;
-    const isTimeSeries = options['timeseries'] !== undefined;
+    // The event of a time-series collection is that of a view on its buckets.
+    const isTimeSeries =
+      options['timeseries'] !== undefined ||
+      options['viewOn'] === `system.buckets.${namespace.coll}`;
     const reason = unsupportedReason(options, destinationVersion);
     if (!isTimeSeries && reason === undefined) return false;
     const now = await this.namespaceNow(namespace);
@@ -276,7 +279,7 @@ export class SourceCatalog {
 }
 
 /** The error for a time-series collection that was created after the start. */
-export function timeSeriesError(namespace: Namespace): SyncError {
+function timeSeriesError(namespace: Namespace): SyncError {
   return new SyncError(
     'TimeSeriesNotSupported',
     `${namespaceText(namespace)} was created as a time-series collection during the sync: drop it on the source, or start again with it excluded`,

@@ -1,35 +1,11 @@
 import type { DocMismatch, NsMismatch } from '../../sync-api/json.ts';
-import type { MismatchView } from '../compare/mismatch.ts';
+import { mismatchForms, type MismatchView } from '../compare/mismatch.ts';
 import type { LastingMismatch } from '../store/mismatch-store.ts';
 import { relaxedForm } from './relaxed-form.ts';
 
-/** What a difference is in the words of migration-verifier. */
-interface Form {
-  readonly type: DocMismatch['type'];
-  /** Of a namespace; undefined for a document. */
-  readonly aspect?: NsMismatch['aspect'];
-}
-
-const forms: Readonly<Record<MismatchView['kind'], Form>> = {
-  missingDocument: { type: 'missingOnDst' },
-  extraDocument: { type: 'extraOnDst' },
-  differentDocument: { type: 'content' },
-  fieldOrder: { type: 'content' },
-  documentOrder: { type: 'content' },
-  missingNamespace: { type: 'missingOnDst', aspect: 'exist' },
-  extraNamespace: { type: 'extraOnDst', aspect: 'exist' },
-  namespaceType: { type: 'content', aspect: 'type' },
-  options: { type: 'content', aspect: 'spec' },
-  missingIndex: { type: 'missingOnDst', aspect: 'index' },
-  extraIndex: { type: 'extraOnDst', aspect: 'index' },
-  differentIndex: { type: 'content', aspect: 'index' },
-  shardKey: { type: 'content', aspect: 'shard key' },
-  zone: { type: 'content', aspect: 'zone' },
-};
-
 /** The type of a difference in the words of migration-verifier. */
 export function typeOf(kind: MismatchView['kind']): DocMismatch['type'] {
-  return forms[kind].type;
+  return mismatchForms[kind].type;
 }
 
 /** A difference of a document. */
@@ -55,7 +31,7 @@ export function nsMismatch({ view }: LastingMismatch): NsMismatch {
   return {
     type: typeOf(kind),
     namespace,
-    aspect: forms[kind].aspect ?? 'exist',
+    aspect: mismatchForms[kind].aspect ?? 'exist',
     ...(component !== undefined && { component }),
     ...(text !== '' && { detail: text }),
   };

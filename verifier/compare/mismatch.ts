@@ -2,16 +2,49 @@ import type * as json from '../../sync-api/json.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { idText, type IdKey } from './id-key.ts';
 
+/** What a difference is in the words of migration-verifier. */
+interface Form {
+  readonly type: json.DocMismatch['type'];
+  /** Of a namespace; null for a document. */
+  readonly aspect: json.NsMismatch['aspect'] | null;
+}
+
+const ofDocument = { aspect: null } as const;
+
+/** Every kind of difference. */
+export const mismatchForms = {
+  missingDocument: { ...ofDocument, type: 'missingOnDst' },
+  extraDocument: { ...ofDocument, type: 'extraOnDst' },
+  differentDocument: { ...ofDocument, type: 'content' },
+  /** The same fields and values, in another order. */
+  fieldOrder: { ...ofDocument, type: 'content' },
+  /** In another place in a capped collection. */
+  documentOrder: { ...ofDocument, type: 'content' },
+  missingNamespace: { aspect: 'exist', type: 'missingOnDst' },
+  extraNamespace: { aspect: 'exist', type: 'extraOnDst' },
+  namespaceType: { aspect: 'type', type: 'content' },
+  options: { aspect: 'spec', type: 'content' },
+  missingIndex: { aspect: 'index', type: 'missingOnDst' },
+  extraIndex: { aspect: 'index', type: 'extraOnDst' },
+  differentIndex: { aspect: 'index', type: 'content' },
+  shardKey: { aspect: 'shard key', type: 'content' },
+  zone: { aspect: 'zone', type: 'content' },
+} as const satisfies Readonly<Record<MismatchView['kind'], Form>>;
+
+type Forms = typeof mismatchForms;
+
+/** The kinds that are of a document, or of a namespace. */
+type KindOf<Subject extends 'document' | 'namespace'> = {
+  [Kind in keyof Forms]: [Forms[Kind]['aspect'] extends null ? 'document' : 'namespace'] extends [
+    Subject,
+  ]
+    ? Kind
+    : never;
+}[keyof Forms];
+
 /** A document that differs between the two sides. */
 export interface DocumentDifference {
-  readonly kind:
-    | 'missingDocument'
-    | 'extraDocument'
-    | 'differentDocument'
-    /** The same fields and values, in another order. */
-    | 'fieldOrder'
-    /** In another place in a capped collection. */
-    | 'documentOrder';
+  readonly kind: KindOf<'document'>;
   readonly id: IdKey;
   /** The `_id` on the destination, if the server treats the two as one key although their bytes differ (1 and 1.0). */
   readonly destinationId?: IdKey;
@@ -26,16 +59,7 @@ export interface DocumentDifference {
 
 /** A namespace whose existence, kind, options, indexes or shard key differ between the two sides. */
 export interface MetadataDifference {
-  readonly kind:
-    | 'missingNamespace'
-    | 'extraNamespace'
-    | 'namespaceType'
-    | 'options'
-    | 'missingIndex'
-    | 'extraIndex'
-    | 'differentIndex'
-    | 'shardKey'
-    | 'zone';
+  readonly kind: KindOf<'namespace'>;
   /** Name of the index. */
   readonly index?: string;
   /** Path of the first option that differs; for a zone, its name. */

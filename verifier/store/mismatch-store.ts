@@ -5,7 +5,7 @@ import { storedDocument } from '../../mongo/stored-document.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { MismatchPage, VerificationProgress } from '../../sync-api/json.ts';
-import type { Mismatch, MismatchView } from '../compare/mismatch.ts';
+import { mismatchForms, type Mismatch, type MismatchView } from '../compare/mismatch.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { PassKey } from './records.ts';
 
@@ -24,16 +24,7 @@ export interface MismatchCounts {
   readonly namespaces: VerificationProgress['mismatchNamespaces'];
 }
 
-const documentKinds = [
-  ...(['missingDocument', 'extraDocument', 'differentDocument', 'fieldOrder'] as const),
-  'documentOrder',
-] as const satisfies MismatchView['kind'][];
-
-const mismatchKinds = [
-  ...documentKinds,
-  ...(['missingNamespace', 'extraNamespace', 'namespaceType'] as const),
-  ...(['options', 'missingIndex', 'extraIndex', 'differentIndex', 'shardKey', 'zone'] as const),
-] as const satisfies MismatchView['kind'][];
+const mismatchKinds = Object.keys(mismatchForms) as (keyof typeof mismatchForms)[];
 
 /** How many namespaces are counted by name. */
 const maxNamespaces = 10;
@@ -247,8 +238,7 @@ function viewIn(mismatch: CheckedValue): MismatchView {
 }
 
 function isOfDocument({ kind }: MismatchView): boolean {
-  const kinds: readonly string[] = documentKinds;
-  return kinds.includes(kind);
+  return mismatchForms[kind].aspect === null;
 }
 
 function lastingFilter(
