@@ -33,18 +33,14 @@ export const mismatchForms = {
 
 type Forms = typeof mismatchForms;
 
-/** The kinds that are of a document, or of a namespace. */
-type KindOf<Subject extends 'document' | 'namespace'> = {
-  [Kind in keyof Forms]: [Forms[Kind]['aspect'] extends null ? 'document' : 'namespace'] extends [
-    Subject,
-  ]
-    ? Kind
-    : never;
+/** The kinds with some aspect: null for those of a document. */
+type KindWith<Aspect> = {
+  [Kind in keyof Forms]: Forms[Kind]['aspect'] extends Aspect ? Kind : never;
 }[keyof Forms];
 
 /** A document that differs between the two sides. */
 export interface DocumentDifference {
-  readonly kind: KindOf<'document'>;
+  readonly kind: KindWith<null>;
   readonly id: IdKey;
   /** The `_id` on the destination, if the server treats the two as one key although their bytes differ (1 and 1.0). */
   readonly destinationId?: IdKey;
@@ -59,7 +55,7 @@ export interface DocumentDifference {
 
 /** A namespace whose existence, kind, options, indexes or shard key differ between the two sides. */
 export interface MetadataDifference {
-  readonly kind: KindOf<'namespace'>;
+  readonly kind: KindWith<string>;
   /** Name of the index. */
   readonly index?: string;
   /** Path of the first option that differs; for a zone, its name. */
