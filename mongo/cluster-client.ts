@@ -67,7 +67,8 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     heartbeatFrequencyMS: 5_000,
     // Networks drop connections that are idle for minutes, without notice.
     maxIdleTimeMS: 60_000,
-    // More than are ever used side by side: one is needed to ask what the server works on.
+    // More than are ever used side by side (64 batches of changes, three commands each): one is needed to ask what the server works
+    // on, and one to confirm the right to write, for which commands wait that hold connections.
     maxPoolSize: 256,
     // Not among the options that the driver declares.
     connectionType: guardedConnection({

@@ -34,7 +34,10 @@ interface Record {
 }
 
 /** Queues whose batches take the numbers of turns in `turns`, in rotation, to apply; change `failing` is refused. */
-function recording(turns: readonly number[], failing = -1): Record {
+function recording(
+  turns: readonly number[],
+  { failing = -1, bytes = 10 }: { readonly failing?: number; readonly bytes?: number } = {},
+): Record {
   let next = 0;
   let batches = 0;
   const batchesOf = new Map<number, number>();
@@ -42,8 +45,9 @@ function recording(turns: readonly number[], failing = -1): Record {
     limit: new ConcurrencyLimit({ min: atATime, max: atATime }),
     minChanges: 2,
     maxChanges,
-    maxBytes: 30,
-    bytesOf: () => 10,
+    minBytes: 10,
+    maxBytesOfAll: atATime * 30,
+    bytesOf: () => bytes,
     documentOf: ({ document }) => document,
     isInOrder: (queue) => queue === 0,
     apply: async (queue, changes) => {
@@ -245,7 +249,7 @@ describe('ChangeQueues', () => {
   });
 
   it('stops for good at the first error, and gives it to those who wait', async () => {
-    const record = recording([1], 5);
+    const record = recording([1], { failing: 5 });
     const list: Target[] = [
       [0, 0],
       [1, 0],
@@ -263,5 +267,93 @@ describe('ChangeQueues', () => {
     const { length } = record.applied;
     await setImmediate();
     assert.equal(record.applied.length, length);
+  });
+
+  it('ends what waits when the only batch fails', async () => {
+    const record = recording([1], { failing: 0 });
+    await addAll(record, [[[1, 0]]]);
+    await assert.rejects(record.queues.drain(), /refused/);
+    await record.queues.stop();
+    assert.equal(record.errors.length, 1);
+  });
+
+  it('starts nothing more when it is told to stop, and waits for what is under way', async () => {
+    const record = recording([3]);
+    const hot: Target[] = Array.from({ length: 6 }, () => [0, 0]);
+    await addAll(record, [hot]);
+    await record.queues.stop();
+    assert.equal(record.underWay.size, 0);
+    assert.equal(record.applied.length, 3, 'one batch of 30 bytes');
+    for (let turn = 0; turn < 10; turn++) await setImmediate();
+    assert.equal(record.applied.length, 3);
+  });
+
+  it('takes more at a time, the more there is to do', async () => {
+    const sizes: number[] = [];
+    for (const count of [3, 10, 30, 1_000]) {
+      const record = recording([1], { bytes: 0 });
+      const list = Array.from({ length: count }, (_, n): Target => [1, n]);
+      await addAll(record, [list]);
+      await record.queues.drain();
+      assert.equal(record.applied.length, count);
+      sizes.push(record.mostChanges);
+    }
+    // Two batches for each of five: at least two changes each, and four at most.
+    assert.deepEqual(sizes, [2, 2, 3, 4]);
+  });
+
+  for (const [when, isFirst] of Object.entries({ before: true, after: false }))
+    it(`takes the queues in turn, with one that has the most to do ${when} others`, async () => {
+      const record = recording([2, ...new Array<number>(50).fill(1)]);
+      const long = Array.from({ length: 100 }, (_, n): Target => [1, n]);
+      // All but the first of one of them are passed over at first.
+      const others = [...Array.from({ length: 4 }, (): Target => [0, 0]), [2, 0] as const];
+      await addAll(record, [isFirst ? [...long, ...others] : [...others, ...long]]);
+      await record.queues.drain();
+      const placeOf = (queue: number): number =>
+        record.applied.findIndex((one) => one.queue === queue);
+      assert.ok(placeOf(0) < 50);
+      assert.ok(placeOf(2) < 50);
+      assert.equal(record.applied.length, 105);
+    });
+
+  it('lets the number under way rise while more yields more, with a reader that is bounded', async () => {
+    let now = 0;
+    const limit = new ConcurrencyLimit({ min: 4, max: 64 }, () => now);
+    const ends: { readonly at: number; readonly end: () => void }[] = [];
+    let applied = 0;
+    const queues = new ChangeQueues<number, number>({
+      limit,
+      ...{ minChanges: 10, maxChanges: 100, minBytes: 100, maxBytesOfAll: 16_000 },
+      bytesOf: () => 10,
+      documentOf: String,
+      isInOrder: () => false,
+      // Each change takes its time, and any number of batches are worked on side by side.
+      apply: async (_, changes) => {
+        await new Promise<void>((end) => ends.push({ at: now + 5 + 2 * changes.length, end }));
+        applied += changes.length;
+      },
+      reached: () => undefined,
+      failed: (error) => {
+        throw error;
+      },
+    });
+    for (let batch = 0; batch < 4_000; batch++) {
+      const position = queues.open(positionOf(batch), { events: 100, bytes: 1_000 });
+      for (let n = 0; n < 100; n++) queues.add(1, batch * 100 + n, position);
+      queues.start();
+      const room = queues.roomBelow(32_000).then(() => true);
+      while (!(await Promise.race([room, setImmediate(false)]))) {
+        ends.sort((left, right) => left.at - right.at);
+        const next = ends.shift();
+        assert.ok(next);
+        now = Math.max(now, next.at);
+        next.end();
+      }
+    }
+    assert.ok(limit.current > 30, `${limit.current} at a time after ${applied}`);
+    const stopped = queues.stop();
+    for (const { end } of ends) end();
+    await stopped;
   });
 });

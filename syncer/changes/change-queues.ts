@@ -6,11 +6,12 @@ import { StreamPositions, type OpenPosition, type StreamPosition } from './strea
 export interface QueuesOptions<Key, Change> {
   /** How many batches are under way at the same time, over all queues. */
   readonly limit: ConcurrencyLimit;
-  /** The size of a batch. While there is room for several, a queue with more than `minChanges` waiting is divided among them. */
+  /** The size of a batch, which depends on how much there is to do. A queue in order always gives `maxChanges`. */
   readonly minChanges: number;
   readonly maxChanges: number;
-  /** A batch takes no more changes once they have this many bytes. */
-  readonly maxBytes: number;
+  /** A batch takes no more changes once they have so many bytes, or their part of what all batches may have together. */
+  readonly minBytes: number;
+  readonly maxBytesOfAll: number;
   readonly bytesOf: (change: Change) => number;
   /** What the server takes for one document has one name. */
   readonly documentOf: (change: Change) => string;
@@ -146,9 +147,12 @@ export class ChangeQueues<Key, Change> {
   /** Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. */
   #take({ waiting, documents, isInOrder, batches }: Queue<Key, Change>): readonly Entry<Change>[] {
     if (isInOrder && batches > 0) return [];
-    const { limit, minChanges, maxChanges, maxBytes, bytesOf, documentOf } = this.#options;
-    const share = Math.ceil(waiting.length / (limit.current - this.#batches));
+    const { limit, minChanges, maxChanges, bytesOf, documentOf } = this.#options;
+    const { minBytes, maxBytesOfAll } = this.#options;
+    // Two for each that may be under way: with one, what is left runs out while the batches of the oldest changes end.
+    const share = Math.ceil(this.#changes / (2 * limit.current));
     const most = isInOrder ? maxChanges : Math.min(maxChanges, Math.max(minChanges, share));
+    const maxBytes = Math.max(minBytes, maxBytesOfAll / limit.current);
     const taken: Entry<Change>[] = [];
     const passedOver: Entry<Change>[] = [];
     let seen = 0;

@@ -39,7 +39,7 @@ function throughputOf(
   return finished / ((totalMs / 2 / workMs) * cores);
 }
 
-const range: ConcurrencyRange = { min: 4, max: 128 };
+const range: ConcurrencyRange = { min: 4, max: 64 };
 
 describe('ConcurrencyLimit', () => {
   it('fills a far destination, and keeps no more under way than that takes', () => {

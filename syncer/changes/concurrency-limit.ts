@@ -4,8 +4,11 @@ export interface ConcurrencyRange {
   readonly max: number;
 }
 
-/** The range where nobody has chosen. Beyond its end, memory is the limit: see `maxBufferedBytes`. */
-export const defaultRange: ConcurrencyRange = { min: 4, max: 128 };
+/**
+ * The range where nobody has chosen. A batch sends three commands side by side at most, and each needs a connection: a pool has
+ * 256 (cluster-client.ts), and what asks for the right to write must never wait for one.
+ */
+export const defaultRange: ConcurrencyRange = { min: 4, max: 64 };
 
 /** Enough for a destination nearby. */
 const initial = 16;

@@ -23,6 +23,7 @@ import {
 import { sizeOfChange, type CatalogEvent, type DocumentChange } from '../source/change-event.ts';
 import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
 import { ChangeQueues } from './change-queues.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { ConcurrencyLimit, defaultRange } from './concurrency-limit.ts';
 import type { OpenPosition, StreamPosition } from './stream-positions.ts';
 import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
@@ -32,8 +33,16 @@ import { logEvent } from './log-event.ts';
 /** Reading stops at this many bytes of events that were read and not applied. A batch that is on its way comes on top. */
 const maxBufferedBytes = 32 * 1024 * 1024;
 
-/** How many changes are applied at a time. Fewer cost the servers more each; more are longer under way than needed. */
-const batchSize = { minChanges: 250, maxChanges: 2_000, maxBytes: 4 * 1024 * 1024 };
+/**
+ * How many changes are applied at a time. Fewer cost the servers more each; more are longer under way than needed. Together they
+ * hold half of what is read, so that there is always something to take.
+ */
+const batchSize = {
+  minChanges: 250,
+  maxChanges: 2_000,
+  minBytes: 128 * 1024,
+  maxBytesOfAll: maxBufferedBytes / 2,
+};
 
 /** What applying changes needs. */
 export interface FollowParts {
@@ -260,61 +269,5 @@ class ChangeFollower {
     this.#collections.clear();
     monitor.addEvents(event.operation, 1);
     this.#queues.skip(position);
-  }
-}
-
-/** How often a checkpoint is stored while events flow. */
-const intervalMs = 1_000;
-
-/** Stores how far change events have been applied, in the background, and one checkpoint at a time. */
-export class Checkpoints {
-  readonly #store: WorkStore;
-  readonly #monitor: SyncMonitor;
-  readonly #failed: (error: unknown) => void;
-  #saving: Promise<void> = Promise.resolve();
-  #isSaving = false;
-  #savedAt = 0;
-
-  /** @param failed - called if a checkpoint that nobody waits for could not be stored. */
-  constructor(store: WorkStore, monitor: SyncMonitor, failed: (error: unknown) => void) {
-    this.#store = store;
-    this.#monitor = monitor;
-    this.#failed = failed;
-  }
-
-  /** A majority of the destination has everything up to a position: it is stored at intervals. */
-  reached(position: StreamPosition): void {
-    if (this.#isSaving || Date.now() - this.#savedAt < intervalMs) return;
-    this.save(position).catch(this.#failed);
-  }
-
-  /** Stores a position that has been reached. */
-  async save(position: StreamPosition): Promise<void> {
-    const before = this.#saving;
-    const saving = before.then(async () => {
-      this.#isSaving = true;
-      try {
-        await this.#put(position);
-      } finally {
-        this.#isSaving = false;
-        this.#savedAt = Date.now();
-      }
-    });
-    this.#saving = saving.catch(() => undefined);
-    await saving;
-  }
-
-  /** Waits for a checkpoint that is being stored. */
-  async stop(): Promise<void> {
-    await this.#saving;
-  }
-
-  async #put({ token: resumeToken, time: appliedTime }: StreamPosition): Promise<void> {
-    await this.#store.saveCheckpoint({
-      resumeToken,
-      appliedTime,
-      appliedOpsTime: this.#monitor.appliedOpsTime,
-      eventsApplied: this.#monitor.eventsApplied,
-    });
   }
 }

@@ -60,9 +60,9 @@ export const syncerOptionTable = {
   },
   applyWorkers: {
     type: 'integer',
-    range: [1, 128],
+    range: [1, 64],
     description:
-      'batches of changes applied in parallel; by default as many as raise the throughput, 4 to 128',
+      'batches of changes applied in parallel; by default as many as raise the throughput, 4 to 64',
   },
   partitionMebibytes: {
     type: 'number',

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { Timestamp } from 'mongodb';
+import { Checkpoints } from './checkpoints.ts';
+import type { StreamPosition } from './stream-positions.ts';
+
+const positionOf = (number: number): StreamPosition => ({
+  token: Uint8Array.of(number),
+  time: new Timestamp({ t: number, i: 0 }),
+});
+
+/** Checkpoints, and the numbers of the positions that have been stored. */
+function recording(): { readonly checkpoints: Checkpoints; readonly stored: number[] } {
+  const stored: number[] = [];
+  const saveCheckpoint = async ({
+    appliedTime,
+  }: {
+    readonly appliedTime: Timestamp;
+  }): Promise<void> => {
+    await setImmediate();
+    stored.push(appliedTime.t);
+  };
+  const figures = { appliedOpsTime: null, eventsApplied: 0 };
+  const failed = (error: unknown): void => {
+    throw error;
+  };
+  return { checkpoints: new Checkpoints({ saveCheckpoint }, figures, failed), stored };
+}
+
+describe('Checkpoints', () => {
+  it('stores one of many positions that are reached in one go', async () => {
+    const { checkpoints, stored } = recording();
+    for (let number = 1; number <= 1_000; number++) checkpoints.reached(positionOf(number));
+    await checkpoints.stop();
+    assert.deepEqual(stored, [1]);
+    // A second has not passed.
+    checkpoints.reached(positionOf(1_001));
+    await checkpoints.stop();
+    assert.deepEqual(stored, [1]);
+  });
+
+  it('stores each position that it is asked to, in order', async () => {
+    const { checkpoints, stored } = recording();
+    checkpoints.reached(positionOf(1));
+    await Promise.all([checkpoints.save(positionOf(2)), checkpoints.save(positionOf(3))]);
+    assert.deepEqual(stored, [1, 2, 3]);
+  });
+});
