@@ -36,7 +36,6 @@ interface Queue<Key, Change> {
   waiting: Entry<Change>[];
   /** The documents of the batches that are under way. */
   readonly documents: Set<string>;
-  batches: number;
   /** `ready`: in the list of those to take from. `blocked`: what waits is of documents that are under way. */
   state: 'idle' | 'ready' | 'blocked';
 }
@@ -58,8 +57,8 @@ export class ChangeQueues<Key, Change> {
   readonly #queues = new Map<Key, Queue<Key, Change>>();
   /** In turn, so that no queue waits for another one with more to do. */
   readonly #ready: Queue<Key, Change>[] = [];
+  /** The batches that are under way. */
   readonly #running = new Set<Promise<void>>();
-  #batches = 0;
   #wake: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
   #isStopped = false;
@@ -81,7 +80,7 @@ export class ChangeQueues<Key, Change> {
     let queue = this.#queues.get(key);
     if (!queue) {
       const isInOrder = this.#options.isInOrder(key);
-      queue = { key, isInOrder, waiting: [], documents: new Set(), batches: 0, state: 'idle' };
+      queue = { key, isInOrder, waiting: [], documents: new Set(), state: 'idle' };
       this.#queues.set(key, queue);
     }
     queue.waiting.push({ change, position });
@@ -126,7 +125,7 @@ export class ChangeQueues<Key, Change> {
 
   #startBatches(): void {
     const { limit } = this.#options;
-    while (!this.#isStopped && this.#batches < limit.current) {
+    while (!this.#isStopped && this.#running.size < limit.current) {
       const queue = this.#ready.shift();
       if (!queue) {
         limit.hadRoom();
@@ -139,14 +138,17 @@ export class ChangeQueues<Key, Change> {
       }
       if (queue.waiting.length > 0) this.#makeReady(queue);
       else queue.state = 'idle';
-      const running = this.#run(queue, batch).finally(() => this.#running.delete(running));
+      const running = this.#run(queue, batch).finally(() => {
+        this.#running.delete(running);
+        this.start();
+      });
       this.#running.add(running);
     }
   }
 
   /** Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. */
-  #take({ waiting, documents, isInOrder, batches }: Queue<Key, Change>): readonly Entry<Change>[] {
-    if (isInOrder && batches > 0) return [];
+  #take({ waiting, documents, isInOrder }: Queue<Key, Change>): readonly Entry<Change>[] {
+    if (isInOrder && documents.size > 0) return [];
     const { limit, minChanges, maxChanges, bytesOf, documentOf } = this.#options;
     const { minBytes, maxBytesOfAll } = this.#options;
     // Two for each that may be under way: with one, what is left runs out while the batches of the oldest changes end.
@@ -175,8 +177,6 @@ export class ChangeQueues<Key, Change> {
     const { apply, documentOf, failed, limit } = this.#options;
     const names = batch.map(({ change }) => documentOf(change));
     for (const name of names) queue.documents.add(name);
-    queue.batches++;
-    this.#batches++;
     try {
       const changes = batch.map(({ change }) => change);
       await apply(queue.key, changes);
@@ -185,18 +185,14 @@ export class ChangeQueues<Key, Change> {
       if (this.#failure) return;
       this.#failure = { error };
       failed(error);
-      this.#advance();
       return;
     }
     for (const name of names) queue.documents.delete(name);
-    queue.batches--;
-    this.#batches--;
     for (const { position } of batch) position.finished++;
     this.#changes -= batch.length;
     if (queue.state === 'blocked') this.#makeReady(queue);
-    if (queue.state === 'idle' && queue.batches === 0) this.#queues.delete(queue.key);
+    if (queue.state === 'idle' && queue.documents.size === 0) this.#queues.delete(queue.key);
     limit.completed(batch.length);
-    this.start();
   }
 
   #advance(): void {
