@@ -1,10 +1,15 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 /** The facts about the machine that the figures of a run depend on most. */
 export function machineText(): string {
   return `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'})`;
+}
+
+/** The machine's load over the last 15 minutes. */
+export function loadText(): string {
+  return (loadavg()[2] ?? 0).toFixed(1);
 }
 
 /**

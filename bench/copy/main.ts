@@ -1,9 +1,9 @@
 // Measures how fast data sets are copied, by all contenders in turn, and writes bench/results/copy.*.
-import { loadavg, totalmem } from 'node:os';
+import { totalmem } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createGuardedFolder } from '../../e2e/ground/guarded-folder.ts';
 import { buildFloor } from '../build-floor.ts';
-import { machineText, writeResults } from '../results.ts';
+import { loadText, machineText, writeResults } from '../results.ts';
 import { findContenders } from './contenders.ts';
 import { dataSets, loadDataSet } from './data-sets.ts';
 import { measureCopy, startCopyGround, type CopyResult } from './measure.ts';
@@ -30,7 +30,7 @@ const contenders = all.filter(({ obstacle, name }) => {
   return obstacle === undefined && names.some((begin) => name.startsWith(begin));
 });
 
-const loadBefore = loadOf();
+const loadBefore = loadText();
 await using ground = await startCopyGround();
 const results: CopyResult[] = [];
 for (const set of dataSets.filter(({ name }) => values.sets.split(',').includes(name))) {
@@ -48,14 +48,10 @@ const rows = rowsOf(results);
 const machine = `${machineText()}, ${(totalmem() / 2 ** 30).toFixed(0)} GiB`;
 const at = new Date().toISOString();
 const table = tableOf(rows);
-const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine. Its load over 15 minutes: ${loadBefore} before, ${loadOf()} after.\n\n`;
+const intro = `# Copying\n\n${at}, SIZE=${size}, ${values.rounds} round(s), ${machine}. Source, destination and contender share the machine. Its load over 15 minutes: ${loadBefore} before, ${loadText()} after.\n\n`;
 await writeResults('copy', {
   md: `${intro}${table}\n![seconds](copy.svg)\n`,
   svg: plotOf(rows),
   json: `${JSON.stringify({ at, size, machine, results }, undefined, 2)}\n`,
 });
 console.log(`\n${table}`);
-
-function loadOf(): string {
-  return (loadavg()[2] ?? 0).toFixed(1);
-}

@@ -24,15 +24,25 @@ export interface CopyGround {
   readonly clients: Readonly<Record<'source' | 'destination', MongoClient>>;
 }
 
-/** Starts the servers, one member on each side. */
-export async function startCopyGround(): Promise<CopyGround & AsyncDisposable> {
+/** What the servers of a copy are. */
+interface CopyGroundOptions {
+  /** On each side. Default 1. */
+  readonly members?: 1 | 3;
+  /** What opens something in front of the members of a side; see `startReplicaSet`. */
+  readonly frontOf?: (side: 'source' | 'destination') => (port: number) => Promise<string>;
+}
+
+/** Starts the servers. */
+export async function startCopyGround({ members = 1, frontOf }: CopyGroundOptions = {}): Promise<
+  CopyGround & AsyncDisposable
+> {
   await using stack = new AsyncDisposableStack();
-  const source = stack.use(
-    await startReplicaSet({ members: 1, name: 'source', oplogSizeMB: 4096 }),
-  );
-  const destination = stack.use(
-    await startReplicaSet({ members: 1, name: 'destination', oplogSizeMB: 4096 }),
-  );
+  const setOf = async (name: 'source' | 'destination'): Promise<ReplicaSet> => {
+    const front = frontOf && { front: frontOf(name) };
+    return stack.use(await startReplicaSet({ members, name, oplogSizeMB: 4096, ...front }));
+  };
+  const source = await setOf('source');
+  const destination = await setOf('destination');
   const clientOf = (set: ReplicaSet): MongoClient => {
     const client = new MongoClient(set.uri('admin'));
     stack.defer(async () => {

@@ -1,12 +1,16 @@
 import { writeFile } from 'node:fs/promises';
-import { startSyncerProcess, type SyncerProcess } from '../../e2e/ground/syncer-process.ts';
+import type { MongoClient } from 'mongodb';
+import {
+  startSyncerProcess,
+  type SyncerProcess,
+  type SyncerProgress,
+} from '../../e2e/ground/syncer-process.ts';
 import { SeededRandom } from '../../e2e/ground/workload/seeded-random.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { MixedLoad, type LoadDocument } from '../changes/operations.ts';
 import { database } from '../copy/data-sets.ts';
 import { emptyDestination } from '../copy/measure.ts';
 import { cpuSecondsOf, peakMebibytesOf } from '../process-usage.ts';
-import { sleep } from '../../service/sleep.ts';
 import type { FarGround, Side } from './ground.ts';
 
 /** How long a syncer that was stopped takes for what has been written in the meantime. */
@@ -29,8 +33,6 @@ const documentsBefore = 4;
 
 /** Operations that a writer sends to one collection before it takes the next one. */
 const runLength = 8;
-
-const never = new AbortController().signal;
 
 /** A sync of `collections` collections, up to date, with writers. */
 export class FollowedCollections implements AsyncDisposable {
@@ -72,8 +74,8 @@ export class FollowedCollections implements AsyncDisposable {
       },
     );
     const syncer = await startSyncerProcess({
-      cluster0: ground.sets.source.uri('syncer'),
-      cluster1: ground.sets.destination.uri('syncer'),
+      cluster0: ground.source.uri('syncer'),
+      cluster1: ground.destination.uri('syncer'),
       options: { logLevel: 'info' },
     });
     await syncer.start({ source: 'cluster0', destination: 'cluster1' });
@@ -107,17 +109,16 @@ export class FollowedCollections implements AsyncDisposable {
     const startedAt = performance.now();
     await syncer.kill('SIGCONT');
     const expected = Number(before) + written;
-    for (;;) {
-      const { totalEventsApplied: now } = await syncer.progress();
+    const hasAll = ({ totalEventsApplied: now }: SyncerProgress): boolean => {
       if (Number(now) > expected) throw new Error(`${now} events applied, ${expected} expected`);
-      if (Number(now) === expected) break;
-      await sleep(50, never);
-    }
+      return Number(now) === expected;
+    };
+    await syncer.waitFor(hasAll, { deadlineMs: 600_000 });
     const seconds = (performance.now() - startedAt) / 1_000;
     const cpuSeconds = (await cpuSecondsOf(pid)) - cpuBefore;
     const peakMebibytes = Math.round(await peakMebibytesOf(pid));
     await link.setRoundTrip(0);
-    await this.#assertEqual();
+    await this.#assertCounts();
     return {
       collections: this.#collections,
       farSide,
@@ -147,9 +148,9 @@ export class FollowedCollections implements AsyncDisposable {
     return runs * runLength * writers;
   }
 
-  async #assertEqual(): Promise<void> {
+  async #assertCounts(): Promise<void> {
     const { source, destination } = this.#ground.clients;
-    const countOf = async (client: MongoClientOf): Promise<number> => {
+    const countOf = async (client: MongoClient): Promise<number> => {
       let sum = 0;
       for (let n = 0; n < this.#collections; n++)
         sum += await client.db(database).collection(`c${n}`).estimatedDocumentCount();
@@ -159,5 +160,3 @@ export class FollowedCollections implements AsyncDisposable {
     if (there !== here) throw new Error(`${there} documents on the source, ${here} copied`);
   }
 }
-
-type MongoClientOf = FarGround['clients'][Side];

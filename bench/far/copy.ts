@@ -26,13 +26,12 @@ export async function* measureFarCopies(
   if (!set) throw new Error(`there is no data set ${setName}`);
   const { clients, links } = ground;
   const megabytes = (await loadDataSet(clients.source, set, size)) / 1e6;
-  const copyGround = { ...ground.sets, clients };
   for (let round = 1; round <= rounds; round++)
     for (const farSide of farSides)
       for (const roundTripMs of roundTripsMs) {
         await links[farSide].setRoundTrip(roundTripMs);
         const task = { set, size, megabytes, round };
-        const { seconds, tool } = await measureCopy(copyGround, contender, task);
+        const { seconds, tool } = await measureCopy(ground, contender, task);
         await links[farSide].setRoundTrip(0);
         yield {
           ...{ set: setName, farSide, roundTripMs, round, seconds },

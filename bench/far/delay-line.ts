@@ -1,9 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-
-/** How a syncer names itself to a server, in the first message of each connection. */
-const syncerAppName = Buffer.from('clustersync syncer');
+import { syncerAppName } from '../../e2e/ground/mongod/proxied-replica-set.ts';
 
 /** What one direction of a connection holds back at most; then its sender waits, as on a link whose windows are full. */
 const maxHeldBytes = 64 * 1024 * 1024;

@@ -1,8 +1,7 @@
 // Measures how fast data sets are copied over links with delays, and how fast a backlog of changes is applied over them, in few
 // and in many collections; writes bench/results/far.*.
-import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { machineText, writeResults } from '../results.ts';
+import { loadText, machineText, writeResults } from '../results.ts';
 import { FollowedCollections, type FarBacklog } from './backlog.ts';
 import { measureFarCopies, type FarCopy } from './copy.ts';
 import { startFarGround, type Side } from './ground.ts';
@@ -27,7 +26,7 @@ const rounds = Number(values.rounds);
 const roundTripsMs = listOf(values.roundTrips).map(Number);
 const farSides = listOf(values.sides) as Side[];
 
-const loadBefore = loadOf();
+const loadBefore = loadText();
 await using ground = await startFarGround(values.members === '3' ? 3 : 1);
 const copies: FarCopy[] = [];
 const plan = { size: Number(values.size), rounds, roundTripsMs, farSides };
@@ -53,14 +52,10 @@ const machine = machineText();
 const intro =
   `# Far away, and in many collections\n\n${at}, replica sets of ${values.members}, SIZE=${values.size}, ${values.events} changes ` +
   `(half of them inserts), ${rounds} round(s), ${machine}. All share the machine. Its load over 15 minutes: ${loadBefore} before, ` +
-  `${loadOf()} after. The syncer is stopped while the changes are written; a proxy delays its connections to the far side.\n\n`;
+  `${loadText()} after. The syncer is stopped while the changes are written; a proxy delays its connections to the far side.\n\n`;
 await writeResults('far', {
   md: `${intro}${tables}\n![rates](far.svg)\n`,
   svg: plotOf(copies, backlogs),
   json: `${JSON.stringify({ at, machine, members: Number(values.members), copies, backlogs })}\n`,
 });
 console.log(`\n${tables}`);
-
-function loadOf(): string {
-  return (loadavg()[2] ?? 0).toFixed(1);
-}

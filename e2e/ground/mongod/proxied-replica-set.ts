@@ -11,7 +11,7 @@ export interface ProxiedReplicaSet extends AsyncDisposable {
 }
 
 /** How a syncer names itself to a server, in the first message of each connection. */
-const syncerAppName = Buffer.from('clustersync syncer');
+export const syncerAppName = Buffer.from('clustersync syncer');
 
 /** Starts a replica set with a proxy before each member, so that the network of a syncer can be made to fail. */
 export async function startProxiedReplicaSet(
