@@ -1,4 +1,4 @@
-/** How many commands may be under way at the same time: between these, or exactly so many. */
+/** How many batches may be under way at the same time: between these, or exactly so many. */
 export interface ConcurrencyRange {
   readonly min: number;
   readonly max: number;
@@ -31,11 +31,10 @@ type Phase =
   | { readonly kind: 'up' | 'down'; readonly from: number; readonly rate: number };
 
 /**
- * Finds how many commands a destination bears at the same time, by probing its throughput: the limit that yields the most, and
+ * Finds how many batches a destination bears at the same time, by probing its throughput: the limit that yields the most, and
  * of several that yield the same, the lowest. Mongod sizes its own pool of execution tickets in this way since 7.0.
  *
- * A command of one round trip more needs no other limit nearby, and ten times as many far away: latency alone would not tell,
- * as commands differ in size.
+ * Latency alone would not tell: batches differ in size.
  */
 export class ConcurrencyLimit {
   readonly #range: ConcurrencyRange;
@@ -43,7 +42,7 @@ export class ConcurrencyLimit {
   #current: number;
   #phase: Phase = { kind: 'steady', next: 'up' };
   /** Ended since the interval began; below 0 while those end that began under another limit. */
-  #commands = 0;
+  #batches = 0;
   #changes = 0;
   #beganAtMs = 0;
 
@@ -54,7 +53,7 @@ export class ConcurrencyLimit {
     this.#beginInterval();
   }
 
-  /** How many commands may be under way now. */
+  /** How many batches may be under way now. */
   get current(): number {
     return this.#current;
   }
@@ -65,14 +64,14 @@ export class ConcurrencyLimit {
     else this.#beginInterval();
   }
 
-  /** To be called for each command that has ended. */
+  /** To be called for each batch that has ended. */
   completed(changes: number): void {
-    this.#commands++;
-    if (this.#commands === 0) this.#beganAtMs = this.#now();
-    if (this.#commands <= 0) return;
+    this.#batches++;
+    if (this.#batches === 0) this.#beganAtMs = this.#now();
+    if (this.#batches <= 0) return;
     this.#changes += changes;
     const elapsedMs = this.#now() - this.#beganAtMs;
-    if (this.#commands < minRounds * this.#current || elapsedMs < minIntervalMs) return;
+    if (this.#batches < minRounds * this.#current || elapsedMs < minIntervalMs) return;
     this.#decide(this.#changes / elapsedMs);
   }
 
@@ -115,7 +114,7 @@ export class ConcurrencyLimit {
   }
 
   #beginInterval(): void {
-    this.#commands = -this.#current;
+    this.#batches = -this.#current;
     this.#changes = 0;
   }
 }
