@@ -20,13 +20,9 @@ import {
   type TextFor,
 } from './hostile-views.ts';
 import { PageWitness } from './page-witness.ts';
+import { chosenSeeds, firstSeeds } from '../ground/workload/chosen-seeds.ts';
 
-/** One seed by number: `SEED=17`, or so many from the first: `SEEDS=50`. */
-const { SEED, SEEDS } = process.env;
-const seeds =
-  SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? (isLongAttack ? 20 : 2)) }, (_, index) => index + 1)
-    : [Number(SEED)];
+const seeds = chosenSeeds(firstSeeds(isLongAttack ? 20 : 2));
 
 describe('a hostile text, on the page of the dashboard in Chromium', () => {
   const logger = createLogger('test', 'fatal');

@@ -16,15 +16,11 @@ import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PlayedApplication } from './played-application.ts';
 import { PodProcess } from './pod-process.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 const signal = new AbortController().signal;
 
-/** One seed by number: `SEED=17`, or the first so many: `SEEDS=20`. */
-const { SEED, SEEDS } = process.env;
-const seeds =
-  SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 1) }, (_, index) => index + 1)
-    : [Number(SEED)];
+const seeds = chosenSeeds(firstSeeds(1));
 
 const web = { kind: 'Deployment', name: 'web' } as const;
 const deadlineSeconds = 15;

@@ -1,5 +1,6 @@
 import { ChaosGround } from '../../chaos/run-chaos.ts';
 import type { ScheduleLength } from '../../chaos/fault-schedule.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 /** What seeds have shown, which has tests of its own since: they stay among those of every run. */
 const shown: Readonly<Record<number, string>> = {
@@ -10,17 +11,9 @@ const shown: Readonly<Record<number, string>> = {
   25: 'a failure of the network while it was not known whose connections were',
 };
 
-/** `SEED=17` runs one seed, `SEEDS=500` the first 500; `LENGTH=long` with faults of up to a minute. */
-const { SEED, SEEDS, LENGTH } = process.env;
-const length: ScheduleLength = LENGTH === 'long' ? 'long' : 'short';
-const seeds = chosenSeeds();
-
-function chosenSeeds(): readonly number[] {
-  if (SEED !== undefined) return [Number(SEED)];
-  const first = Array.from({ length: Number(SEEDS ?? 12) }, (_, index) => index + 1);
-  if (SEEDS !== undefined) return first;
-  return [...new Set([...first, ...Object.keys(shown).map(Number)])];
-}
+/** `LENGTH=long` with faults of up to a minute. */
+const length: ScheduleLength = process.env['LENGTH'] === 'long' ? 'long' : 'short';
+const seeds = chosenSeeds([...new Set([...firstSeeds(12), ...Object.keys(shown).map(Number)])]);
 
 /** Runs wait more than they compute: so many go side by side, each on servers of its own. */
 const lanes = Math.min(seeds.length, Number(process.env['LANES'] ?? 3));

@@ -2,13 +2,9 @@ import type { Document } from 'mongodb';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { shardingEntry, useShardedPair } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
-const { SEED, SEEDS } = process.env;
-const seeds =
-  SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 2) }, (_, index) => index + 1)
-    : [Number(SEED)];
+const seeds = chosenSeeds(firstSeeds(2));
 
 /** Half of the collections of the workload. */
 const sharded = [

@@ -17,12 +17,9 @@ import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { rollOver } from './roll-over.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-/** One seed by its number with SEED=17, the first 100 with SEEDS=100. */
-const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 4) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
+const seeds = chosenSeeds(firstSeeds(4));
 
 /** How long writers continue once the repair is over. */
 const workloadMs = 700;

@@ -3,13 +3,9 @@ import { reverseThroughKills } from './reverse-through-kills.ts';
 import { useShardedPair } from './sharded-pair.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-/** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
-const { SEED, SEEDS } = process.env;
-const seeds =
-  SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 1) }, (_, index) => index + 1)
-    : [Number(SEED)];
+const seeds = chosenSeeds(firstSeeds(1));
 
 /** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
 describe('a random workload on the new sharded cluster, and reversals', () => {

@@ -3,12 +3,9 @@ import { useClusterPair } from './cluster-pair.ts';
 import { reverseThroughKills, type SideName } from './reverse-through-kills.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-/** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
-const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 2) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
+const seeds = chosenSeeds(firstSeeds(2));
 
 /**
  * The invariant of reversedState: whatever users write to the new deployment from when they may, while the commit still

@@ -5,6 +5,7 @@ import { longOperations } from '../../ground/sharded/long-operations.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import type { PairToSync } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
+import { chosenSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 /** The index that the server creates for `{_id: 'hashed'}`. */
 const hashedIdIndex = '_id_hashed';
@@ -36,7 +37,7 @@ export function testRandomShardedWorkloads(
   });
 
   for (const by of ['one instance', 'two instances', 'three instances'] as const) {
-    for (const seed of chosenSeeds(byDefault[by])) {
+    for (const seed of seedsBy(byDefault[by])) {
       it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
         const { ground } = pair.source;
         assert.ok(ground);
@@ -83,10 +84,7 @@ async function droppedIndexes(source: MongoClient): Promise<readonly string[]> {
   return mayBeExtra;
 }
 
-function chosenSeeds(byDefault: readonly number[] = []): readonly number[] {
-  const { SEED, SEEDS } = process.env;
-  if (byDefault.length === 0) return [];
-  if (SEED !== undefined) return [Number(SEED)];
-  if (SEEDS === undefined) return byDefault;
-  return Array.from({ length: Number(SEEDS) }, (_, index) => index + 1);
+/** Where nobody syncs so by default, no choice of seeds changes that. */
+function seedsBy(byDefault: readonly number[] = []): readonly number[] {
+  return byDefault.length === 0 ? [] : chosenSeeds(byDefault);
 }

@@ -8,15 +8,12 @@ import { until } from '../../ground/until.ts';
 import { workloadDatabases } from '../../ground/workload/random-catalog-changes.ts';
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 /**
- * One seed by its number with SEED=17, the first 100 with SEEDS=100. 8 has shown what a test of `catalog-reading` shows each
- * time: a collection that was renamed over one made meanwhile, and back.
+ * 8 has shown what a test of `catalog-reading` shows each time: a collection that was renamed over one made meanwhile, and back.
  */
-const seeds =
-  process.env['SEED'] === undefined
-    ? Array.from({ length: Number(process.env['SEEDS'] ?? 8) }, (_, index) => index + 1)
-    : [Number(process.env['SEED'])];
+const seeds = chosenSeeds(firstSeeds(8));
 
 /** How long writers continue while change events are applied. */
 const workloadMs = 1_500;

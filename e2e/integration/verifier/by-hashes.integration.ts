@@ -19,6 +19,7 @@ import { documentFaults } from './document-faults.ts';
 import { items, load, type Row } from './faulty-shop.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 import { openSession, type Progress } from './verifier-session.ts';
+import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 type Mismatch = Progress['mismatches'][number];
 
@@ -41,12 +42,7 @@ const faults = [...documentFaults, ...catalogFaults].filter(({ expected: { kind 
 /** What hashes do not show of the faults: the same number in another type of the same size. */
 const notShown = ['double, which is another', 'decimal, which is another', 'the type of an _id'];
 
-/** One seed by number: `SEED=17`, or the first so many: `SEEDS=50`. */
-const { SEED, SEEDS } = process.env;
-const seeds =
-  SEED === undefined
-    ? Array.from({ length: Number(SEEDS ?? 3) }, (_, index) => index + 1)
-    : [Number(SEED)];
+const seeds = chosenSeeds(firstSeeds(3));
 
 describe('verifier, by hashes', () => {
   const pair = useReplicaSetPair({ parameters: { enableTestCommands: 1 } });
