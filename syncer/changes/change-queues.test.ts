@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Timestamp } from 'mongodb';
 import { ChangeQueues } from './change-queues.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
+import { ConcurrencyLimit, exactly } from '../../service/concurrency-limit.ts';
 import type { StreamPosition } from './stream-positions.ts';
 
 interface Change {
@@ -42,7 +42,7 @@ function recording(
   let batches = 0;
   const batchesOf = new Map<number, number>();
   const queues = new ChangeQueues<number, Change>({
-    limit: new ConcurrencyLimit({ min: atATime, max: atATime }),
+    limit: new ConcurrencyLimit(exactly(atATime)),
     minChanges: 2,
     maxChanges,
     minBytes: 10,
@@ -319,7 +319,7 @@ describe('ChangeQueues', () => {
 
   it('lets the number under way rise while more yields more, with a reader that is bounded', async () => {
     let now = 0;
-    const limit = new ConcurrencyLimit({ min: 4, max: 64 }, () => now);
+    const limit = new ConcurrencyLimit({ min: 4, initial: 16, max: 64 }, () => now);
     const ends: { readonly at: number; readonly end: () => void }[] = [];
     let applied = 0;
     const queues = new ChangeQueues<number, number>({

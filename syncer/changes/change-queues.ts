@@ -1,5 +1,5 @@
 import type { EventBatch } from '../monitor/monitor.ts';
-import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { ConcurrencyLimit } from '../../service/concurrency-limit.ts';
 import { StreamPositions, type OpenPosition, type StreamPosition } from './stream-positions.ts';
 
 /** What is applied, and how much of it at a time. A queue is identified by `Key`, such as a collection. */

@@ -6,6 +6,11 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { changesOf, type Coordination } from '../instances/coordination.ts';
 import type { Logger } from '../../service/logger.ts';
+import {
+  ConcurrencyLimit,
+  exactly,
+  type ConcurrencyRange,
+} from '../../service/concurrency-limit.ts';
 import type { CatalogChanges } from '../ddl/apply-catalog-event.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -24,7 +29,6 @@ import { sizeOfChange, type CatalogEvent, type DocumentChange } from '../source/
 import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
 import { ChangeQueues } from './change-queues.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { ConcurrencyLimit, defaultRange } from './concurrency-limit.ts';
 import type { OpenPosition, StreamPosition } from './stream-positions.ts';
 import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
 import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
@@ -43,6 +47,13 @@ const batchSize = {
   minBytes: 128 * 1024,
   maxBytesOfAll: maxBufferedBytes / 2,
 };
+
+/**
+ * How many batches are under way if nobody has chosen. At first as many as a destination nearby bears. A batch sends three
+ * commands side by side at most, and each needs a connection: a pool has 256 (cluster-client.ts), and what asks for the right to
+ * write must never wait for one.
+ */
+const batchesUnderWay: ConcurrencyRange = { min: 4, initial: 16, max: 64 };
 
 /** What applying changes needs. */
 export interface FollowParts {
@@ -168,8 +179,7 @@ class ChangeFollower {
     this.#parts = parts;
     this.#checkpoints = new Checkpoints(store, monitor, failed);
     this.#builder = new LeftIndexBuilder({ ...parts, isShared }, failed);
-    const range =
-      applyWorkers === undefined ? defaultRange : { min: applyWorkers, max: applyWorkers };
+    const range = applyWorkers === undefined ? batchesUnderWay : exactly(applyWorkers);
     this.#queues = new ChangeQueues<TrackedCollection, DocumentChange>({
       ...batchSize,
       limit: new ConcurrencyLimit(range),

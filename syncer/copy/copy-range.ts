@@ -5,21 +5,21 @@ import { idElement } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { ConcurrencyLimit } from '../../service/concurrency-limit.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
+import type { CopyConcurrency } from '../options/copy-concurrency.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre, putUnlessEqual } from './put-as-they-are.ts';
+import { CopySlots } from './copy-slots.ts';
 import { RangeReconciler } from './reconcile-range.ts';
 
 /** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
 const fetchBytes = 4 * 1024 * 1024;
-
-/** Inserts in flight for each reader: the destination writes one batch while the next is on its way. */
-const insertsInFlight = 2;
 
 /** Which documents of a collection: all, or those of a partition. */
 export type Range = IdRange | 'all';
@@ -46,7 +46,8 @@ export class RangeCopier {
   readonly #destination: Destination;
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
-  readonly #workers: number;
+  readonly #concurrency: CopyConcurrency;
+  readonly #slots: CopySlots;
   readonly #reconciler: RangeReconciler;
 
   constructor(source: Source, destination: Destination, settings: CopierSettings) {
@@ -54,7 +55,8 @@ export class RangeCopier {
     this.#destination = destination;
     this.#monitor = settings.monitor;
     this.#logger = settings.logger;
-    this.#workers = settings.workers;
+    this.#concurrency = settings.concurrency;
+    this.#slots = new CopySlots(new ConcurrencyLimit(settings.concurrency.batches));
     this.#reconciler = new RangeReconciler(source, destination, settings);
   }
 
@@ -107,10 +109,11 @@ export class RangeCopier {
    * @returns the bytes read.
    */
   async copyTogether(collections: readonly TrackedCollection[]): Promise<number> {
+    const { smallReaders } = this.#concurrency;
     let bytes = 0;
     await this.#destination.transfer('copy', async (attempt) => {
       await this.#destination.together(async (concern) => {
-        await forEachConcurrently(collections, this.#workers, async (collection) => {
+        await forEachConcurrently(collections, smallReaders, async (collection) => {
           const settings = { concern, isRepeated: attempt > 0 };
           const copied = await this.copyRange(collection, 'all', settings);
           bytes += copied;
@@ -132,22 +135,33 @@ export class RangeCopier {
   async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
     const { collection, from, range } = documents;
     const batchSize = documentsPerFetch(collection);
+    const expectedBytes = Math.min(fetchBytes, collection.sizeBytes);
     // Only one insert at a time keeps the order of a capped collection.
     const isCapped = isTrue(collection.options['capped']);
-    const inFlight = new InFlight(isCapped ? 1 : insertsInFlight);
+    const inFlight = new InFlight(isCapped ? 1 : Infinity);
     let bytes = 0;
+    let slot = await this.#slots.take(expectedBytes);
     try {
       for (const bounds of boundsOf(range)) {
         const query = { collection, from, bounds, batchSize };
         await using cursor = await this.#source.documents.open(query);
         for await (const batch of cursor.batches()) {
+          const fetched = slot;
+          fetched.holds(batch.bytes);
           await inFlight.add(async () => {
-            const insertedBytes = await this.#insert(documents, batch, concern);
-            bytes += insertedBytes;
+            let insertedBytes: number | undefined;
+            try {
+              insertedBytes = await this.#insert(documents, batch, concern);
+              bytes += insertedBytes;
+            } finally {
+              fetched.giveBack(insertedBytes);
+            }
           });
+          slot = await this.#slots.take(expectedBytes);
         }
       }
     } finally {
+      slot.giveBack();
       await inFlight.settled();
     }
     inFlight.throwFailure();
@@ -193,8 +207,7 @@ export class RangeCopier {
 interface CopierSettings {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
-  /** How many collections to copy side by side. */
-  readonly workers: number;
+  readonly concurrency: CopyConcurrency;
   /** How to compare documents that are on the destination already. */
   readonly comparison: () => Comparison;
 }

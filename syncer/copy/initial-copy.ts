@@ -9,6 +9,7 @@ import type { Destination } from '../destination/destination.ts';
 import { isCopiedBy, type Share } from '../instances/coordination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
+import type { CopyConcurrency } from '../options/copy-concurrency.ts';
 import type { Source } from '../source/source.ts';
 import { canPartition, partitionCount } from '../source/split-points.ts';
 import type { Partition, TrackedCollection } from '../store/records.ts';
@@ -32,8 +33,7 @@ const splitSideBySide = 8;
 
 /** How much to copy at a time, and which share. */
 export interface CopySettings {
-  /** How many collections and partitions to copy side by side. */
-  readonly copyWorkers: number;
+  readonly concurrency: CopyConcurrency;
   readonly partitionMebibytes: number;
   /** This instance's part of the copy. */
   readonly share: Share;
@@ -64,12 +64,12 @@ export class InitialCopy {
 
   constructor(parts: CopyParts) {
     const { source, destination, monitor, logger, settings } = parts;
-    const workers = settings.copyWorkers;
+    const { concurrency } = settings;
     this.#parts = parts;
     const comparison = (): Comparison => parts.store.live.current.comparison;
-    const copying = { monitor, logger, workers, comparison };
+    const copying = { monitor, logger, concurrency, comparison };
     this.#copier = new RangeCopier(source, destination, copying);
-    this.#prover = new CopyProver(this.#copier, parts.catalog, parts.store, workers);
+    this.#prover = new CopyProver(this.#copier, parts.catalog, parts.store, concurrency.workers);
   }
 
   /**
@@ -104,6 +104,8 @@ export class InitialCopy {
       partition === 'all' && bytes < smallBytes;
     const small = tasks.filter(isSmall);
     const large = tasks.filter((task) => !isSmall(task));
+    const { workers, readers } = settings.concurrency;
+    const isPresent = ({ collection }: CopyTask): boolean => collection.isAdopted;
     const copyLarge = async ({ collection, partition }: CopyTask): Promise<void> => {
       const bytes = await this.#copier.copyRange(collection, partition);
       if (partition === 'all') {
@@ -116,7 +118,9 @@ export class InitialCopy {
       logger.debug({ namespace: namespaceText(namespace), bytes }, 'partition copied');
     };
     await withHeapGrowth(growthPercent, async () => {
-      await forEachConcurrently(large, settings.copyWorkers, copyLarge);
+      await forEachConcurrently(large.filter(isPresent), workers, copyLarge);
+      const absent = large.filter((task) => !isPresent(task));
+      await forEachConcurrently(absent, readers, copyLarge);
     });
     const copyGroup = async (group: readonly CopyTask[]): Promise<void> => {
       const collections = group.map(({ collection }) => collection);
@@ -194,7 +198,7 @@ export class InitialCopy {
       };
       const isSmall = ({ sizeBytes }: TrackedCollection): boolean => sizeBytes < smallBytes;
       const large = collections.filter((collection) => !isSmall(collection));
-      await forEachConcurrently(large, settings.copyWorkers, build);
+      await forEachConcurrently(large, settings.concurrency.workers, build);
       await forEachConcurrently(collections.filter(isSmall), catalogSideBySide, build);
     } finally {
       monitor.indexBuilding = null;

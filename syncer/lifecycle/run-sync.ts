@@ -59,15 +59,15 @@ export class SyncRun {
 
   constructor(parts: RunParts) {
     const { sourceCluster, destination, catalog, coordination, tuning } = parts;
-    const { copyWorkers, partitionMebibytes } = tuning;
-    const settings = { copyWorkers, partitionMebibytes, share: coordination.share };
+    const { concurrency, partitionMebibytes } = tuning;
+    const settings = { concurrency, partitionMebibytes, share: coordination.share };
     this.#parts = parts;
     this.#creator = new CollectionCreator(parts);
     this.#copy = new InitialCopy({ ...parts, settings });
     this.#catalogChanges = new CatalogChanges({ ...parts, settings });
     this.#leftBuilds = new LeftBuilds(destination, catalog, parts);
     const [copy, leftBuilds] = [this.#copy, this.#leftBuilds];
-    this.#commit = new Commit({ ...parts, copy, leftBuilds, workers: copyWorkers });
+    this.#commit = new Commit({ ...parts, copy, leftBuilds, workers: concurrency.workers });
     this.#handOver = new HandOver({ ...parts, cluster: sourceCluster });
   }
 
@@ -298,7 +298,7 @@ export class SyncRun {
       await this.#handOver.clearFormerState();
       await destination.blocking.set(true);
     });
-    await replicateForms(destination, catalog.collections(), tuning.copyWorkers);
+    await replicateForms(destination, catalog.collections(), tuning.concurrency.workers);
   }
 }
 

@@ -11,6 +11,7 @@ import { Alone, type Coordination } from '../instances/coordination.ts';
 import { Group } from '../instances/group.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import { fittingConcurrency, requestedConcurrency } from '../options/copy-concurrency.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { keepHeartbeat } from './heartbeat.ts';
 import { SyncRun } from './run-sync.ts';
@@ -213,7 +214,12 @@ export class SyncWork {
       ...{ ...working, options, leftIndexes, requireLease, warn },
       deployment: destinationCluster,
     });
-    const tuning = { ...this.#parts.options, copyWorkers: await this.#copyWorkers(destination) };
+    const { copyWorkers, ...others } = this.#parts.options;
+    const concurrency =
+      copyWorkers === undefined
+        ? fittingConcurrency(await destination.fittingCopyWorkers())
+        : requestedConcurrency(copyWorkers);
+    const tuning = { ...others, concurrency };
     const run: SyncRun = new SyncRun({
       ...{ ...working, source, sourceCluster, destination, catalog, store, syncStore },
       ...{ coordination, options, tuning },
@@ -237,11 +243,6 @@ export class SyncWork {
       const claimed = await store.takeOwnership(isFirst);
       return [claimed, await TrackedCatalog.load(store, requireLease)] as const;
     });
-  }
-
-  /** How many collections and partitions to copy side by side: as requested, or as fits the destination. */
-  async #copyWorkers(destination: Destination): Promise<number> {
-    return this.#parts.options.copyWorkers ?? (await destination.fittingCopyWorkers());
   }
 
   #coordinationOf(working: RetryContext, store: SyncStore, runOf: () => SyncRun): Coordination {

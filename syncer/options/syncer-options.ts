@@ -2,6 +2,7 @@ import { connectionFileOptions } from '../../mongo/connection-options.ts';
 import { SyncError } from '../../service/errors.ts';
 import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
+import type { CopyConcurrency } from './copy-concurrency.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 
 /** The options of `clustersync syncer`. */
@@ -56,7 +57,7 @@ export const syncerOptionTable = {
     type: 'integer',
     range: [1, 100],
     description:
-      'partitions and collections copied in parallel; by default one per core of the destination, 2 to 4',
+      'partitions and collections copied in parallel; by default 8 to 16, with as many batches under way as raise the throughput',
   },
   applyWorkers: {
     type: 'integer',
@@ -92,5 +93,5 @@ export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
 
 /** Options that set how hard the syncer works. */
 export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'applyWorkers'> & {
-  readonly copyWorkers: number;
+  readonly concurrency: CopyConcurrency;
 };

@@ -1,17 +1,14 @@
-/** How many batches may be under way at the same time: between these, or exactly so many. */
+/** How many batches may be under way at the same time. */
 export interface ConcurrencyRange {
   readonly min: number;
+  readonly initial: number;
   readonly max: number;
 }
 
-/**
- * The range where nobody has chosen. A batch sends three commands side by side at most, and each needs a connection: a pool has
- * 256 (cluster-client.ts), and what asks for the right to write must never wait for one.
- */
-export const defaultRange: ConcurrencyRange = { min: 4, max: 64 };
-
-/** Enough for a destination nearby. */
-const initial = 16;
+/** The range that holds one number alone. */
+export function exactly(count: number): ConcurrencyRange {
+  return { min: count, initial: count, max: count };
+}
 
 /** By what factor a probe changes the limit. */
 const step = 1.5;
@@ -43,13 +40,13 @@ export class ConcurrencyLimit {
   #phase: Phase = { kind: 'steady', next: 'up' };
   /** Ended since the interval began; below 0 while those end that began under another limit. */
   #batches = 0;
-  #changes = 0;
+  #amount = 0;
   #beganAtMs = 0;
 
   constructor(range: ConcurrencyRange, now: () => number = () => performance.now()) {
     this.#range = range;
     this.#now = now;
-    this.#current = Math.min(range.max, Math.max(range.min, initial));
+    this.#current = range.initial;
     this.#beginInterval();
   }
 
@@ -64,15 +61,15 @@ export class ConcurrencyLimit {
     else this.#beginInterval();
   }
 
-  /** To be called for each batch that has ended. */
-  completed(changes: number): void {
+  /** To be called for each batch that has ended. @param amount - how much it moved, in any unit: the throughput is counted in it. */
+  completed(amount: number): void {
     this.#batches++;
     if (this.#batches === 0) this.#beganAtMs = this.#now();
     if (this.#batches <= 0) return;
-    this.#changes += changes;
+    this.#amount += amount;
     const elapsedMs = this.#now() - this.#beganAtMs;
     if (this.#batches < minRounds * this.#current || elapsedMs < minIntervalMs) return;
-    this.#decide(this.#changes / elapsedMs);
+    this.#decide(this.#amount / elapsedMs);
   }
 
   #decide(rate: number): void {
@@ -115,6 +112,6 @@ export class ConcurrencyLimit {
 
   #beginInterval(): void {
     this.#batches = -this.#current;
-    this.#changes = 0;
+    this.#amount = 0;
   }
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { ConcurrencyLimit, type ConcurrencyRange } from './concurrency-limit.ts';
+import { ConcurrencyLimit, exactly, type ConcurrencyRange } from './concurrency-limit.ts';
 
 /** A destination that works on `cores` batches at the same time, and answers after a round trip. */
 interface Destination {
@@ -39,7 +39,7 @@ function throughputOf(
   return finished / ((totalMs / 2 / workMs) * cores);
 }
 
-const range: ConcurrencyRange = { min: 4, max: 64 };
+const range: ConcurrencyRange = { min: 4, initial: 16, max: 64 };
 
 describe('ConcurrencyLimit', () => {
   it('fills a far destination, and keeps no more under way than that takes', () => {
@@ -76,7 +76,7 @@ describe('ConcurrencyLimit', () => {
 
   it('keeps to a range of one', () => {
     const clock = { ms: 0 };
-    const limit = new ConcurrencyLimit({ min: 7, max: 7 }, () => clock.ms);
+    const limit = new ConcurrencyLimit(exactly(7), () => clock.ms);
     throughputOf(limit, clock, { cores: 2, workMs: 10, roundTripMs: 100 }, 10_000);
     assert.equal(limit.current, 7);
   });

@@ -1,0 +1,39 @@
+import { exactly, type ConcurrencyRange } from '../../service/concurrency-limit.ts';
+
+/** How much of a copy happens side by side. */
+export interface CopyConcurrency {
+  /** What makes the destination itself work: index builds, comparisons of documents that are there. */
+  readonly workers: number;
+  /** Partitions and large collections that are read. */
+  readonly readers: number;
+  /** Small collections that are copied, of those that are recorded together. */
+  readonly smallReaders: number;
+  /** Batches under way, each from the request to the source to the answer of the destination. */
+  readonly batches: ConcurrencyRange;
+}
+
+/** One batch is fetched for each reader while the destination writes one and has the next on its way. */
+const batchesForEach = 3;
+
+/** As requested by `--copyWorkers`. */
+export function requestedConcurrency(copyWorkers: number): CopyConcurrency {
+  return {
+    workers: copyWorkers,
+    readers: copyWorkers,
+    smallReaders: copyWorkers,
+    batches: exactly(batchesForEach * copyWorkers),
+  };
+}
+
+/**
+ * Enough readers for a server far away, and as many batches under way as raise the throughput.
+ * @param workers - writers that fit the destination's cores. At first there are as many batches as keep them busy if it is near.
+ */
+export function fittingConcurrency(workers: number): CopyConcurrency {
+  return {
+    workers,
+    readers: 4 * workers,
+    smallReaders: 32,
+    batches: { min: workers, initial: batchesForEach * workers, max: 64 },
+  };
+}
