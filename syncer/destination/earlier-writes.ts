@@ -28,6 +28,7 @@ export async function awaitEarlierWrites(
   const kind = destinationKindOf(destination);
   await awaitEarlierConnections(context, destination);
   let waitedFor = await kind.operationsUnderWay(signal);
+  if (waitedFor.size === 0) return;
   await untilNone(context, 'operations', async () => {
     const running = await kind.operationsUnderWay(signal);
     waitedFor = new Set([...waitedFor].filter((operation) => running.has(operation)));

@@ -30,8 +30,10 @@ export class TrackedCatalog {
 
   /** Reads the stored catalog again, in case another instance has changed it. */
   async reload(): Promise<void> {
-    const collections = await this.#store.readCollections();
-    const views = await this.#store.readViews();
+    const [collections, views] = await Promise.all([
+      this.#store.readCollections(),
+      this.#store.readViews(),
+    ]);
     this.#forgetAll();
     for (const collection of collections) this.#remember(collection);
     for (const view of views) this.#views.set(namespaceText(view.namespace), view);

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { ConcurrencyLimit, exactly } from '../../service/concurrency-limit.ts';
+import { CopySlots, type CopySlot } from './copy-slots.ts';
+
+const mebibyte = 1024 * 1024;
+
+/** Lets everything that was resolved continue. */
+async function settled(): Promise<void> {
+  await new Promise(setImmediate);
+}
+
+describe('CopySlots', () => {
+  it('never has more under way than the limit and the memory allow, and leaves nobody out', async () => {
+    const sizes = fc.record({
+      expected: fc.integer({ min: 0, max: 20 }),
+      share: fc.double({ min: 0, max: 1, noNaN: true }),
+    });
+    const plan = fc.record({
+      limit: fc.integer({ min: 1, max: 12 }),
+      batches: fc.array(sizes, { minLength: 1, maxLength: 60 }),
+      seed: fc.infiniteStream(fc.nat({ max: 1_000 })),
+    });
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ limit, batches, seed }) => {
+        const slots = new CopySlots(new ConcurrencyLimit(exactly(limit)));
+        const held: { readonly slot: CopySlot; readonly mebibytes: number }[] = [];
+        const order: number[] = [];
+        for (const [index, { expected, share }] of batches.entries())
+          void slots.take(expected * mebibyte).then((slot) => {
+            order.push(index);
+            const others = held.reduce((sum, { mebibytes }) => sum + mebibytes, 0);
+            assert.ok(held.length < limit, `${held.length} under way`);
+            assert.ok(
+              held.length === 0 || others + expected <= 64,
+              `${others} MiB and ${expected} more`,
+            );
+            const actual = expected * share;
+            slot.holds(actual * mebibyte);
+            held.push({ slot, mebibytes: actual });
+          });
+        await settled();
+        while (order.length < batches.length || held.length > 0) {
+          assert.ok(held.length > 0, `${order.length} of ${batches.length} got a slot`);
+          const [next] = held.splice((seed.next().value ?? 0) % held.length, 1);
+          next?.slot.giveBack(1);
+          // A second time changes nothing.
+          next?.slot.giveBack(1);
+          await settled();
+        }
+        assert.deepEqual(
+          order,
+          batches.map((_, index) => index),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('lets nothing more through while batches are larger than expected', async () => {
+    const slots = new CopySlots(new ConcurrencyLimit(exactly(10)));
+    const first = await slots.take(mebibyte);
+    first.holds(64 * mebibyte);
+    let isTaken = false;
+    const next = slots.take(mebibyte).then(() => {
+      isTaken = true;
+    });
+    await settled();
+    assert.equal(isTaken, false);
+    first.giveBack(64 * mebibyte);
+    await next;
+  });
+
+  it('lets a batch through that is larger than all memory, alone', async () => {
+    const slots = new CopySlots(new ConcurrencyLimit(exactly(4)));
+    const large = await slots.take(200 * mebibyte);
+    let isTaken = false;
+    const next = slots.take(1).then((slot) => {
+      isTaken = true;
+      return slot;
+    });
+    await settled();
+    assert.equal(isTaken, false);
+    large.holds(mebibyte);
+    (await next).giveBack();
+    large.giveBack();
+  });
+
+  it('lets the number under way rise as long as more are faster, and not while readers are few', async () => {
+    for (const { readers, isRaised } of [
+      { readers: 64, isRaised: true },
+      { readers: 3, isRaised: false },
+    ]) {
+      let nowMs = 0;
+      const limit = new ConcurrencyLimit({ min: 2, initial: 6, max: 64 }, () => nowMs);
+      const slots = new CopySlots(limit);
+      const held: CopySlot[] = [];
+      const read = async (): Promise<void> => {
+        held.push(await slots.take(mebibyte));
+      };
+      for (let reader = 0; reader < readers; reader++) void read();
+      await settled();
+      for (let round = 0; round < 500; round++) {
+        // A round trip, in which all that are under way end.
+        nowMs += 100;
+        for (const slot of held.splice(0)) {
+          slot.giveBack(mebibyte);
+          void read();
+        }
+        await settled();
+      }
+      assert.equal(limit.current > 30, isRaised, `${limit.current} for ${readers} readers`);
+      if (!isRaised) assert.equal(limit.current, 6);
+    }
+  });
+});
