@@ -38,6 +38,8 @@ export interface ScheduledFault {
 export interface FaultSchedule {
   readonly buildIndexes: 'beforeDataCopy' | 'afterDataCopy';
   readonly enableUserWriteBlocking: boolean;
+  /** How far away the sides are from the syncer. */
+  readonly roundTripsMs: Readonly<Record<SideName, number>>;
   /** How long users write, from the start of the sync on. */
   readonly writingMs: number;
   /** From the start of the sync on. */
@@ -76,11 +78,19 @@ export function drawSchedule(seed: number, length: ScheduleLength): FaultSchedul
   return {
     buildIndexes: random.pick(['beforeDataCopy', 'afterDataCopy']),
     enableUserWriteBlocking: random.chance(0.3),
+    roundTripsMs: roundTripsOf(seed),
     writingMs,
     sync: draw(1 + random.below(faults), writingMs),
     commit: draw(random.below(3), 600),
     pauses: drawPauses(seed, writingMs),
   };
+}
+
+/** One side is far away in each third seed. */
+export function roundTripsOf(seed: number): Readonly<Record<SideName, number>> {
+  const near = { source: 0, destination: 0 };
+  if (seed % 3 !== 0) return near;
+  return { ...near, [seed % 2 === 0 ? 'destination' : 'source']: 30 };
 }
 
 /** They have numbers of their own, so that the faults of a seed are what they were before there were pauses. */
@@ -117,9 +127,11 @@ function drawFault(random: SeededRandom, forMs: () => number): Fault {
 /** The schedule for a person, a line for each fault. */
 export function scheduleText(schedule: FaultSchedule): string {
   const { buildIndexes, enableUserWriteBlocking, writingMs, sync, commit, pauses } = schedule;
+  const { source, destination } = schedule.roundTripsMs;
   const blocking = enableUserWriteBlocking ? 'with' : 'without';
   return [
     `indexes ${buildIndexes}, ${blocking} write blocking, users write for ${writingMs} ms`,
+    `round trips of ${source} ms to the source, of ${destination} ms to the destination`,
     ...sync.map((scheduled) => `start  + ${faultText(scheduled)}`),
     ...pauses.map(({ atMs, forMs }) => `start  + ${timeText(atMs)}: pause, for ${forMs} ms`),
     ...commit.map((scheduled) => `commit + ${faultText(scheduled)}`),

@@ -90,6 +90,8 @@ export class ChaosGround implements AsyncDisposable {
     // Both take seconds, and the syncer touches nothing before a sync is started.
     const prepared = workload.prepare();
     prepared.catch(() => undefined);
+    for (const side of ['source', 'destination'] as const)
+      for (const proxy of this.#sides[side].proxies) proxy.slow(schedule.roundTripsMs[side]);
     await using syncer = await startSyncerProcess({
       cluster0: this.#sides.source.set.uri('syncer'),
       cluster1: this.#sides.destination.set.uri('syncer'),

@@ -88,13 +88,16 @@ describe('TcpProxy', () => {
   });
 
   it('keeps the order of what arrives late and what does not any more', async () => {
-    const socket = await open();
-    assert.equal(await answer(socket, 'first,'), 'first,');
+    const [socket, other] = [await open(), await open()];
+    assert.equal(await answer(socket, 'affected,'), 'affected,');
+    assert.equal(await answer(other, 'other'), 'other');
     const heard: string[] = [];
     socket.on('data', (bytes) => heard.push(String(bytes)));
     proxy.slow(500);
     socket.write('late,');
     await until('it is held back', () => proxy.late === 1);
+    assert.equal(await answer(other, 'not late'), 'not late');
+    assert.equal(proxy.late, 1);
     proxy.slow(0);
     socket.write('soon');
     await until('all of it is there', () => heard.join('').length === 'late,soon'.length);

@@ -126,7 +126,7 @@ export class TcpProxy implements AsyncDisposable {
     }
   }
 
-  /** Lets whatever the target says arrive late, until it is called with 0. */
+  /** Lets whatever the target says on affected connections arrive late, until it is called with 0. */
   slow(delayMs: number): void {
     this.#delayMs = delayMs;
   }
@@ -183,13 +183,15 @@ export class TcpProxy implements AsyncDisposable {
     });
     let last: Promise<unknown> = Promise.resolve();
     target.on('data', (chunk) => {
-      if (this.#delayMs === 0 && pair.late === 0) {
+      const { isAffected = this.#affects === undefined } = pair;
+      const delayMs = isAffected ? this.#delayMs : 0;
+      if (delayMs === 0 && pair.late === 0) {
         client.write(chunk);
         return;
       }
       // In the order of sending, even if the delay has changed in the meantime.
       pair.late += 1;
-      last = Promise.all([last, sleep(this.#delayMs)]).then(() => {
+      last = Promise.all([last, sleep(delayMs)]).then(() => {
         pair.late -= 1;
         client.write(chunk);
       });

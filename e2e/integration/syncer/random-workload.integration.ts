@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { sleep } from '../../../service/sleep.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
-import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { roundTripsOf, type SideName } from '../../chaos/fault-schedule.ts';
+import {
+  startProxiedReplicaSet,
+  type ProxiedReplicaSet,
+} from '../../ground/mongod/proxied-replica-set.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { workloadDatabases } from '../../ground/workload/random-catalog-changes.ts';
@@ -25,16 +29,16 @@ const never = new AbortController().signal;
  * equal byte for byte. Odd seeds let the syncer live; even ones kill it during the copy, the changes and the commit.
  */
 describe('a random workload during copy and change application', () => {
-  let source: ReplicaSet;
-  let destination: ReplicaSet;
+  let source: ProxiedReplicaSet;
+  let destination: ProxiedReplicaSet;
   let clients: readonly MongoClient[];
 
   before(async () => {
     [source, destination] = await Promise.all([
-      startReplicaSet({ members: 1, name: 'source' }),
-      startReplicaSet({ members: 1, name: 'destination' }),
+      startProxiedReplicaSet({ members: 1, name: 'source' }),
+      startProxiedReplicaSet({ members: 1, name: 'destination' }),
     ]);
-    clients = [new MongoClient(source.uri('admin')), new MongoClient(destination.uri('admin'))];
+    clients = [source, destination].map(({ set }) => new MongoClient(set.uri('admin')));
   });
 
   after(async () => {
@@ -43,7 +47,11 @@ describe('a random workload during copy and change application', () => {
         await client.close();
       }),
     );
-    await Promise.all([source.stop(), destination.stop()]);
+    await Promise.all(
+      [source, destination].map(async (side) => {
+        await side[Symbol.asyncDispose]();
+      }),
+    );
   });
 
   beforeEach(async () => {
@@ -61,9 +69,12 @@ describe('a random workload during copy and change application', () => {
       const isKilled = seed % 2 === 0;
       const workload = new RandomWorkload(sourceClient, seed);
       await workload.prepare();
+      const roundTripsMs = roundTripsOf(seed);
+      for (const [name, { proxies }] of Object.entries({ source, destination }))
+        for (const proxy of proxies) proxy.slow(roundTripsMs[name as SideName]);
       await using syncer = await startSyncerProcess({
-        cluster0: source.uri('syncer'),
-        cluster1: destination.uri('syncer'),
+        cluster0: source.set.uri('syncer'),
+        cluster1: destination.set.uri('syncer'),
         // Small partitions, so that small collections are split too.
         options: { partitionMebibytes: 0.05 },
       });
@@ -96,7 +107,7 @@ describe('a random workload during copy and change application', () => {
         await syncer.restart();
       }
       await syncer.waitFor(({ state }) => state === 'COMMITTED');
-      await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      await assertEqualClusters(source.set.uri('admin'), destination.set.uri('admin'));
     });
   }
 });
