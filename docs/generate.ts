@@ -213,11 +213,11 @@ function serverErrorPage(): string {
 }
 
 function connectionStringPage(): string {
-  const rows = connectionOptionGroups.map(({ names, values, ofMachine, reason }) => [
+  const rows = connectionOptionGroups.map(({ names, values, items, ofMachine, reason }) => [
     names.map((name) => `\`${name}\``).join(', '),
     ofMachine !== undefined
       ? 'not in pods'
-      : (values?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
+      : ((values ?? items)?.map((value) => `\`${value}\``).join(', ') ?? 'any'),
     reason,
   ]);
   return [

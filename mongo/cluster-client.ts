@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
-import { checkConnectionString } from './connection-options.ts';
+import { checkConnectionString, compressorsIn } from './connection-options.ts';
 import { LostWrites, maxHeldMs } from './lost-writes.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { askServer, askPrimary } from './ask-server.ts';
@@ -47,11 +47,14 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
   const { appName, refusesFiles = false } = options;
   checkConnectionString(options.uri, { option: `--${options.option}`, refusesFiles });
   const mark = new UUID().toHexString();
+  const compressors = compressorsIn(options.uri);
   let decoded: MongoClient;
   const lostWrites = new LostWrites();
   const writeGuard = new WriteGuard();
   const settings = {
     appName,
+    // The driver offers all that are named, and loses each connection if the server chooses one that is not included.
+    ...(compressors && { compressors }),
     driverInfo: { name: 'clustersync', platform: mark },
     readPreference: ReadPreference.primary,
     readConcern: { level: 'majority' },

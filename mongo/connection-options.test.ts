@@ -39,7 +39,7 @@ describe('checkConnectionString', () => {
     }
   });
 
-  for (const { names, values = ['5'], ofMachine } of connectionOptionGroups) {
+  for (const { names, items, values = items ?? ['5'], ofMachine } of connectionOptionGroups) {
     it(`takes ${names.join(', ')}${ofMachine === undefined ? '' : ', but not in pods'}`, () => {
       for (const name of names)
         for (const value of values) {
@@ -61,6 +61,7 @@ describe('checkConnectionString', () => {
     ['j=false', /j must be true/],
     ['authMechanism=nothing', /authMechanism must be/],
     ['nothing=1', /nothing is not taken/],
+    ['compressors=snappy', /compressors must name zstd or zlib or none/],
     ['tls=true&tls=true&what', /what is not taken/],
   ];
   for (const [options, why] of everywhere) {

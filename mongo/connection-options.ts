@@ -1,6 +1,7 @@
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
+import { includedCompressors, isIncluded, type Compressor } from './packed-messages.ts';
 
 /** What an option of a connection string can do, and why it is allowed. */
 interface OptionGroup {
@@ -9,6 +10,8 @@ interface OptionGroup {
   readonly names: readonly string[];
   /** The accepted values; any if absent. */
   readonly values?: readonly string[];
+  /** The value is a list, of which at least one must be among these. */
+  readonly items?: readonly string[];
   /** Additional values that are accepted like an option that affects the machine. */
   readonly machineValues?: readonly string[];
   /** What it makes the connecting machine do; in a pod that is not the machine of the person who wrote it. */
@@ -77,7 +80,13 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
     reason: 'Connection pool sizes.',
   },
   { names: ['serverMonitoringMode'], reason: 'How the driver monitors servers.' },
-  { names: ['compressors', 'zlibCompressionLevel'], reason: 'Compresses the connection.' },
+  {
+    names: ['compressors'],
+    items: [...includedCompressors, 'none'],
+    reason:
+      'Compresses the connection, by the first of these that the server accepts. Others in the list are passed over.',
+  },
+  { names: ['zlibCompressionLevel'], reason: 'How hard `zlib` tries.' },
   { names: ['appName'], reason: 'Accepted, but replaced by the name of the program.' },
   { names: ['retryReads', 'retryWrites'], reason: 'Whether the driver retries once immediately.' },
   {
@@ -154,6 +163,8 @@ export function checkConnectionString(
     if (!group) refuse('is not taken in a connection string');
     else if (group.ofMachine !== undefined && refusesFiles)
       refuse(`is refused in pods: ${group.ofMachine}`);
+    else if (group.items && !group.items.some((item) => value.split(',').includes(item)))
+      refuse(`must name ${group.items.join(' or ')}`);
     else if (group.values) {
       const { values, machineValues = [] } = group;
       const taken = refusesFiles ? values : [...values, ...machineValues];
@@ -161,6 +172,13 @@ export function checkConnectionString(
       if (!taken.includes(value)) refuse(`must be ${taken.join(' or ')}${where}`);
     }
   }
+}
+
+/** The compressors of a connection string that are included, in its order; undefined if it names none. */
+export function compressorsIn(uri: string): Compressor[] | undefined {
+  for (const [name, value] of parseConnectionString(uri)?.searchParams ?? [])
+    if (name.toLowerCase() === 'compressors') return value.split(',').filter(isIncluded);
+  return undefined;
 }
 
 /** The parser's work grows with the square of the number of options: 12 s for 100,000. */

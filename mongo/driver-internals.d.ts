@@ -15,6 +15,12 @@ declare module 'mongodb/lib/cmap/commands.js' {
     /** The bytes of the message, in parts. */
     toBin(): Uint8Array[];
   }
+
+  /** An OP_COMPRESSED to be sent. */
+  export class OpCompressedRequest {
+    /** False for commands that are always sent as they are, such as logins. */
+    static canCompress(message: object): boolean;
+  }
 }
 
 declare module 'mongodb/lib/cmap/connection.js' {
@@ -34,6 +40,7 @@ declare module 'mongodb/lib/cmap/connection.js' {
 
   export interface WriteOptions {
     readonly agreedCompressor?: string;
+    readonly zlibCompressionLevel?: number;
     readonly timeoutContext?: { csotEnabled(): boolean };
   }
 

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { PassThrough } from 'node:stream';
-import { deflateSync } from 'node:zlib';
 import { MongoNetworkError } from 'mongodb';
-import { MessageReader, readMessages, isPacked, unpacked } from './message-reader.ts';
+import { MessageReader, readMessages } from './message-reader.ts';
 import { randomMessage } from './testing/random-message.ts';
 import { openSocketPair } from './testing/socket-pair.ts';
-import { MalformedAnswer } from './malformed-answer.ts';
 
 describe('MessageReader', () => {
   for (const pieceBytes of [1, 7, 15, 16, 17, 1_000, 16_384, 1_000_000]) {
@@ -70,43 +68,5 @@ describe('readMessages', () => {
     });
     pair.peer.write('HTTP/1.1 400 Bad Request\r\n\r\n');
     assert.match((await failed.promise).message, /message of \d+ bytes/);
-  });
-});
-
-/** @param saidBytes - the length that the message claims. */
-function packedOf(message: Buffer, saidBytes = message.length - 16, compressor = 2): Buffer {
-  const body = deflateSync(message.subarray(16));
-  const header = Buffer.alloc(25);
-  message.copy(header, 0, 0, 12);
-  header.writeInt32LE(25 + body.length, 0);
-  header.writeInt32LE(2012, 12);
-  message.copy(header, 16, 12, 16);
-  header.writeInt32LE(saidBytes, 20);
-  header[24] = compressor;
-  return Buffer.concat([header, body]);
-}
-
-describe('unpacked', () => {
-  for (const length of [16, 17, 100_000])
-    it(`gives a message of ${length} bytes that is in another one`, async () => {
-      const message = randomMessage(length);
-      const packed = packedOf(message);
-      assert.ok(isPacked(packed));
-      assert.deepEqual(await unpacked(packed), message);
-    });
-
-  it('unpacks no more than a message says, and no message that is longer than any', async () => {
-    const large = randomMessage(16);
-    const zeros = Buffer.concat([large, Buffer.alloc(70 * 1024 * 1024)]);
-    const wrong: readonly Buffer[] = [
-      packedOf(zeros),
-      packedOf(zeros, 1_000),
-      packedOf(zeros, -1),
-      packedOf(randomMessage(1_000), 2_000),
-      packedOf(randomMessage(1_000), undefined, 1),
-      packedOf(randomMessage(1_000)).subarray(0, 20),
-      packedOf(randomMessage(1_000)).fill(0, 25),
-    ];
-    for (const message of wrong) await assert.rejects(unpacked(message), MalformedAnswer);
   });
 });

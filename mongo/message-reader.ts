@@ -1,19 +1,12 @@
 // Node's sockets read into the caller's memory if they are created with `onread`; the driver creates them without it. What that
 // option sets is internal to Node: message-reader.test.ts guards it.
 import type { Socket } from 'node:net';
-import { promisify } from 'node:util';
-import { inflate } from 'node:zlib';
 import { asError } from '../service/errors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
+import { headerBytes, maxMessageBytes } from './packed-messages.ts';
 
 /** The size of the buffer for reads while nothing larger is expected. */
 const scratchBytes = 16 * 1024;
-
-/** Length, request id, the request's id, kind. */
-const headerBytes = 16;
-
-/** More than a server sends in one message, which is at most 48,000,000. */
-export const maxMessageBytes = 64 * 1024 * 1024;
 
 /** Callbacks for a socket's messages. */
 export interface MessageHandlers {
@@ -147,45 +140,4 @@ function settingsOf(
       handle.useUserBuffer?.(kBuffer);
     },
   };
-}
-
-const inflated = promisify<Uint8Array, object, Buffer>(inflate);
-
-const opCompressed = 2012;
-const zlibId = 2;
-
-/** Header, the kind of the inner message, its length, and the number of the compressor. */
-const packedHeaderBytes = headerBytes + 4 + 4 + 1;
-
-/** Whether a message of the protocol contains another one, compressed. */
-export function isPacked(message: Buffer): boolean {
-  return message.readInt32LE(12) === opCompressed;
-}
-
-/**
- * The message inside another one, no longer than any message is: the driver (7.8) unpacks a thousand times what was sent.
- * @throws MalformedAnswer if it is longer than it says, or than a message can be, or is packed by anything but zlib, the only
- * compressor that clustersync includes.
- */
-export async function unpacked(message: Buffer): Promise<Buffer> {
-  if (message.length < packedHeaderBytes || message[packedHeaderBytes - 1] !== zlibId)
-    throw new MalformedAnswer('a message that cannot be decompressed');
-  const length = message.readInt32LE(headerBytes + 4);
-  if (length < 0 || length > maxMessageBytes - headerBytes)
-    throw new MalformedAnswer(`a compressed message of ${length} bytes`);
-  // At least 1, as zlib requires.
-  const limits = { maxOutputLength: length + 1 };
-  const body = await inflated(message.subarray(packedHeaderBytes), limits).catch(
-    (error: unknown) => {
-      const cause = asError(error);
-      const what = `a message that cannot be decompressed (${cause.message})`;
-      throw new MalformedAnswer(what, undefined, cause);
-    },
-  );
-  if (body.length !== length)
-    throw new MalformedAnswer(`a compressed message of ${length} bytes that has ${body.length}`);
-  const header = Buffer.from(message.subarray(0, headerBytes));
-  header.writeInt32LE(headerBytes + length, 0);
-  message.copy(header, 12, headerBytes, headerBytes + 4);
-  return Buffer.concat([header, body]);
 }

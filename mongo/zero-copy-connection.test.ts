@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { deflateSync } from 'node:zlib';
+import { deflateSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { BSON, type Document } from 'mongodb';
 import { OpMsgRequest } from 'mongodb/lib/cmap/commands.js';
 import type { WriteOptions } from 'mongodb/lib/cmap/connection.js';
@@ -40,11 +40,27 @@ describe('ZeroCopyConnection', () => {
     });
   }
 
-  it('leaves what is compressed to the driver', async () => {
-    const message = await sent(insertOf(documents), { agreedCompressor: 'zlib' });
-    const opCompressed = 2012;
-    assert.equal(message.readInt32LE(12), opCompressed);
-    assert.ok(message.length < 50_000);
+  for (const [agreedCompressor, decompress] of [
+    ['zlib', inflateSync],
+    ['zstd', zstdDecompressSync],
+  ] as const)
+    for (const count of [300, 3])
+      it(`compresses ${count} documents by ${agreedCompressor}`, async () => {
+        const message = await sent(insertOf(documents.slice(0, count)), { agreedCompressor });
+        const opCompressed = 2012;
+        assert.equal(message.readInt32LE(12), opCompressed);
+        assert.ok(message.length < 50_000);
+        const body = decompress(message.subarray(25));
+        const { documents: received, ...others } = BSON.deserialize(body.subarray(5));
+        assert.deepEqual(others, { insert: 'items', ordered: false, $db: 'shop' });
+        assert.deepEqual(received, documents.slice(0, count));
+      });
+
+  it('does not compress a login', async () => {
+    const login = new OpMsgRequest('admin', { saslStart: 1, mechanism: 'PLAIN' }, {});
+    const message = await sent(login, { agreedCompressor: 'zstd' });
+    const opMessage = 2013;
+    assert.equal(message.readInt32LE(12), opMessage);
   });
 
   it('closes itself where answers come that nobody has asked for, and go on', async () => {

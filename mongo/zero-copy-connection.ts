@@ -3,6 +3,7 @@
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
+import { OpCompressedRequest } from 'mongodb/lib/cmap/commands.js';
 import {
   Connection,
   type CommandOptions,
@@ -20,8 +21,9 @@ import {
   type ServerKind,
 } from './answer-form.ts';
 import { MalformedAnswer, notBson } from './malformed-answer.ts';
-import { isPacked, unpacked, readMessages } from './message-reader.ts';
+import { readMessages } from './message-reader.ts';
 import { withOwnLimit } from './own-limit.ts';
+import { isIncluded, isPacked, packed, unpacked, type Compressor } from './packed-messages.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -133,9 +135,14 @@ export class ZeroCopyConnection extends Connection {
   }
 
   async #write(message: Message, options: WriteOptions): Promise<void> {
+    const compressor = compressorFor(message, options);
+    if (compressor !== undefined) {
+      await this.#writePacked(message, compressor, options);
+      return;
+    }
     const large = largeValueOf(message);
-    if (!large || options.agreedCompressor !== 'none' || options.timeoutContext?.csotEnabled()) {
-      await super.writeCommand(message, options);
+    if (!large || options.timeoutContext?.csotEnabled()) {
+      await super.writeCommand(message, notCompressed(options));
       return;
     }
     const { head, tail } = await aroundValue(large, message);
@@ -151,10 +158,36 @@ export class ZeroCopyConnection extends Connection {
     await super.writeCommand({ toBin: () => [tail] }, options);
   }
 
+  async #writePacked(
+    message: Message,
+    compressor: Compressor,
+    options: WriteOptions,
+  ): Promise<void> {
+    const large = largeValueOf(message);
+    const parts = large ? await withValue(large, message) : await message.toBin();
+    const bytes = await packed(Buffer.concat(parts), compressor, options.zlibCompressionLevel);
+    this.assertMaySend();
+    await super.writeCommand({ toBin: () => [bytes] }, notCompressed(options));
+  }
+
   /** Called before the end of a large command is sent, without which a server does nothing with it: may throw. */
   protected assertMaySend(): void {
     // Whatever was started is sent.
   }
+}
+
+/** Undefined if a message is sent as it is: some commands never are compressed, such as logins. */
+function compressorFor(
+  message: Message,
+  { agreedCompressor = 'none' }: WriteOptions,
+): Compressor | undefined {
+  return isIncluded(agreedCompressor) && OpCompressedRequest.canCompress(message)
+    ? agreedCompressor
+    : undefined;
+}
+
+function notCompressed(options: WriteOptions): WriteOptions {
+  return { ...options, agreedCompressor: 'none' };
 }
 
 function largeValueOf({ command }: Message): RawValue | undefined {
@@ -182,4 +215,10 @@ async function aroundValue(
   for (const lengthOffset of [0, commandOffset])
     head.writeInt32LE(rest.readInt32LE(lengthOffset) + added, lengthOffset);
   return { head, tail: rest.subarray(commandEnd) };
+}
+
+/** The bytes of a message that contains the value, in parts. */
+async function withValue(value: RawValue, message: Message): Promise<Uint8Array[]> {
+  const { head, tail } = await aroundValue(value, message);
+  return [head, value.bytes, tail];
 }
