@@ -17,10 +17,10 @@ declare module 'mongodb/lib/cmap/commands.js' {
   }
 
   /** An OP_COMPRESSED to be sent. */
-  export class OpCompressedRequest {
+  export const OpCompressedRequest: {
     /** False for commands that are always sent as they are, such as logins. */
-    static canCompress(message: object): boolean;
-  }
+    canCompress(message: object): boolean;
+  };
 }
 
 declare module 'mongodb/lib/cmap/connection.js' {
