@@ -14,7 +14,7 @@ const style = { printWidth: 100, singleQuote: true } as const;
 /** The expected content of every generated file, by its path from the root of the checkout. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
-  const body = JSON.parse(await readText('syncer/options/start-body.schema.json')) as SchemaNode;
+  const body = JSON.parse(await readText('sync-api/start-body.schema.json')) as SchemaNode;
   for (const [name, node] of Object.entries(startOptionProperties(body))) {
     syncs.setSchema(['properties', 'spec', 'properties', name], node);
   }

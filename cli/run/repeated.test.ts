@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SyncError } from '../../service/errors.ts';
-import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
+import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
 import { compileOptions } from '../../service/options.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 import type { SyncProgress } from '../api/combine.ts';

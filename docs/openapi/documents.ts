@@ -62,7 +62,7 @@ function errorNames(): SchemaNode {
 /** The schema that start validates with, under the names that OpenAPI gives to parts. */
 async function startBodySchemas(): Promise<Record<string, SchemaNode>> {
   const text = await readFile(
-    new URL('../../syncer/options/start-body.schema.json', import.meta.url),
+    new URL('../../sync-api/start-body.schema.json', import.meta.url),
     'utf8',
   );
   const moved = text.replaceAll(/"#\/definitions\/(\w+)"/g, (_all, name: string) => {

@@ -10,8 +10,8 @@ import {
 } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
-import { optionsDigest } from '../../../service/options-digest.ts';
-import schema from '../../../syncer/options/start-body.schema.json' with { type: 'json' };
+import { optionsDigest } from '../../../sync-api/options-digest.ts';
+import schema from '../../../sync-api/start-body.schema.json' with { type: 'json' };
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
