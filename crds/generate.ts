@@ -5,7 +5,7 @@ import { chartTemplateOf } from './chart.ts';
 import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
 import type { SchemaNode } from './json-schema.ts';
 import { referenceOf } from './reference.ts';
-import { startOptionProperties } from './start-options.ts';
+import { putStartOptions } from './start-options.ts';
 import { typescriptOf } from './typescript.ts';
 
 const root = new URL('../', import.meta.url);
@@ -15,9 +15,7 @@ const style = { printWidth: 100, singleQuote: true } as const;
 export async function generatedFiles(): Promise<Map<string, string>> {
   const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
   const body = JSON.parse(await readText('sync-api/start-body.schema.json')) as SchemaNode;
-  for (const [name, node] of Object.entries(startOptionProperties(body))) {
-    syncs.setSchema(['properties', 'spec', 'properties', name], node);
-  }
+  putStartOptions(syncs, body);
   const verifications = new DefinitionFile(await readText('crds/syncverifications.yaml'));
   verifications.setSchema(
     ['properties', 'spec', 'properties', 'verifier', 'properties'],

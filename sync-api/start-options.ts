@@ -4,7 +4,7 @@ import schema from './start-body.schema.json' with { type: 'json' };
 type Properties = typeof schema.properties;
 
 /** Fields of the body that do not say what is synced, nor how: the programs set the first two, and the verifier is one of its own. */
-const notOptions = [
+export const notOptions = [
   'source',
   'destination',
   'verification',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
+import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
@@ -198,6 +199,17 @@ describe('the commands of a ClusterSync', () => {
     const decision = decide({ ...object, metadata }, runningWorld(answers.idle));
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.objects, undefined);
+  });
+
+  it('sends the options that every tool knows, and others where they are chosen', () => {
+    const body = {
+      ...{ source: 'cluster0', destination: 'cluster1' },
+      ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
+    };
+    assert.deepEqual(startBody(clusterSync()), body);
+    assert.deepEqual(startBody(clusterSync({ initialData: 'Absent' })), body);
+    for (const [name, , other] of otherOptions)
+      assert.deepEqual(startBody(clusterSync(other)), { ...body, ...other }, name);
   });
 
   it('sends a body that the schema of the syncer takes', () => {

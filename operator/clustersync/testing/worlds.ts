@@ -1,4 +1,5 @@
 import { readProgress } from '../../../sync-api/syncer-answers.ts';
+import { defaultOptions } from '../../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
@@ -33,10 +34,7 @@ export function clusterSync(
     spec: {
       source: { name: 'old', uriSecretRef: { name: 'old-uri', key: 'uri' } },
       destination: { name: 'new', uriSecretRef: { name: 'new-uri', key: 'connection' } },
-      buildIndexes: 'beforeDataCopy',
-      enableUserWriteBlocking: false,
-      reversible: false,
-      detectDuplicateIds: false,
+      ...defaultOptions,
       state: 'Running',
       direction: 'Forward',
       commit: manual,
