@@ -21,8 +21,8 @@ const kept = [
   'required',
 ];
 
-/** Keywords that are translated, or that a structural schema expresses by its form. */
-const translated = ['$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
+/** Keywords that are translated, that a structural schema expresses by its form, or that are about the command line. */
+const translated = ['x-flag', '$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
 
 /**
  * The start options of a CustomResourceDefinition, from the JSON Schema of the body of POST /start.

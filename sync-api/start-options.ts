@@ -18,6 +18,21 @@ export const startOptions: readonly StartOption[] = Object.keys(schema.propertie
   (name): name is StartOption => !notOptions.some((each) => each === name),
 );
 
+/** What the schema says of an option: `x-flag` is about its flag on the command line. */
+export interface StartOptionSchema {
+  readonly type: 'boolean' | 'string' | 'integer' | 'number' | 'array' | 'object';
+  readonly enum?: readonly string[];
+  readonly default?: string | number | boolean;
+  readonly 'x-flag': { readonly description: string; readonly valueName?: string };
+}
+
+export const startOptionSchemas = schema.properties as Readonly<
+  Record<StartOption, StartOptionSchema>
+>;
+
+/** Values that are not filled in, but say the same as none: a start leaves them out, so that its digest is the same. */
+export const sameAsNone: Readonly<Partial<Record<StartOption, string>>> = { initialData: 'Absent' };
+
 type WithDefault = {
   [Name in keyof Properties]: Properties[Name] extends { readonly default: unknown } ? Name : never;
 }[keyof Properties];

@@ -160,7 +160,7 @@ async function carryOut(run: Run): Promise<number> {
     const summary = summaryOf(
       migration.sync,
       migration.verification,
-      options.reversible,
+      run.body.reversible === true,
       new Date(),
     );
     screen[Symbol.dispose]();

@@ -1,6 +1,11 @@
 import { environmentName } from '../../service/options.ts';
 import type { StartBody } from '../../sync-api/json.ts';
-import { startDefaults, startOptions, type StartOption } from '../../sync-api/start-options.ts';
+import {
+  sameAsNone,
+  startDefaults,
+  startOptions,
+  type StartOption,
+} from '../../sync-api/start-options.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
@@ -134,10 +139,7 @@ const knownToAll: readonly StartOption[] = [
 ];
 
 /** What is the same start when it is left out. */
-const sameWhenAbsent: Readonly<Record<string, unknown>> = {
-  ...startDefaults,
-  initialData: 'Absent',
-};
+const needless: Readonly<Record<string, unknown>> = { ...startDefaults, ...sameAsNone };
 
 /** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
@@ -145,7 +147,7 @@ export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
   const told = startOptions.filter(
     (name) =>
       knownToAll.includes(name) ||
-      (options[name] !== undefined && options[name] !== sameWhenAbsent[name]),
+      (options[name] !== undefined && options[name] !== needless[name]),
   );
   return {
     source: 'cluster0',

@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
@@ -95,7 +95,10 @@ type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'>
     readonly initialData?: 'Absent' | 'Present';
   };
 
-const checks = { useDefaults: true, allowUnionTypes: true, strictRequired: false } as const;
+const checks: Options = {
+  ...{ useDefaults: true, allowUnionTypes: true, strictRequired: false },
+  keywords: ['x-flag'],
+};
 
 /** Ends at the first error: the cost of gathering all of them grows with the square of their number (ajv 8.20). */
 const validate = new Ajv(checks).compile<BodyBySchema>(schema);
