@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { otherStarts } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
-import { specFields } from '../operand/testing/spec-fields.ts';
+import { otherPodOptions, specFields } from '../operand/testing/spec-fields.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
 import { resetFinalizer } from './on-record.ts';
@@ -34,7 +34,6 @@ type Part = Partial<ClusterSyncSpec>;
 const { spec: base } = clusterSync();
 const secretRef = (name: string, key = 'uri') => ({ name, key });
 const commit = (fields: object): Part => ({ commit: { ...manual, ...fields } });
-const syncer = (fields: object): Part => ({ syncer: { ...base.syncer, ...fields } });
 
 const known = specFields('clustersyncs.yaml');
 
@@ -43,6 +42,13 @@ const startFields = Object.fromEntries(
   Object.entries(otherStarts)
     .filter(([path]) => known.includes(path))
     .map(([path, [from, to]]) => [path, ['another sync', to, from] as const]),
+);
+
+const podFields = Object.fromEntries(
+  Object.entries(otherPodOptions).map(([path, options]) => [
+    `syncer.${path}`,
+    ['the same sync', { syncer: { ...base.syncer, ...options } }] as const,
+  ]),
 );
 
 /** Each field with a changed value, and its previous value if that is not the default. */
@@ -91,16 +97,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],
   suspend: ['the same sync', { suspend: true }],
-  'syncer.image': ['the same sync', syncer({ image: 'example.dev/other:1' })],
-  'syncer.imagePullPolicy': ['the same sync', syncer({ imagePullPolicy: 'Always' })],
-  'syncer.imagePullSecrets': ['the same sync', syncer({ imagePullSecrets: [{ name: 'a' }] })],
-  'syncer.resources.requests': ['the same sync', syncer({ resources: { requests: { cpu: 1 } } })],
-  'syncer.resources.limits': ['the same sync', syncer({ resources: { limits: { cpu: 1 } } })],
-  'syncer.nodeSelector': ['the same sync', syncer({ nodeSelector: { a: 'b' } })],
-  'syncer.tolerations': ['the same sync', syncer({ tolerations: [{ key: 'a' }] })],
-  'syncer.affinity': ['the same sync', syncer({ affinity: {} })],
-  'syncer.tls.secretName': ['the same sync', syncer({ tls: { secretName: 'a' } })],
-  'syncer.logLevel': ['the same sync', syncer({ logLevel: 'debug' })],
+  ...podFields,
 };
 
 function deleted(spec: Part): ClusterSync {
