@@ -6,6 +6,7 @@ import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
 import type { SchemaNode } from './json-schema.ts';
 import { referenceOf } from './reference.ts';
 import { putStartOptions } from './start-options.ts';
+import { selectionOptions } from '../verifier/store/selection.ts';
 import { typescriptOf } from './typescript.ts';
 
 const root = new URL('../', import.meta.url);
@@ -59,7 +60,7 @@ function verifierOptions(syncs: Definition): unknown {
 
 /** A verification selects namespaces like a sync. */
 function filterOptions(syncs: Definition): unknown {
-  const options = ['includeNamespaces', 'excludeNamespaces'].map((name) => {
+  const options = selectionOptions.map((name) => {
     const node = schemaAt(syncs, 'spec', name);
     return [name, { ...node, description: node.description?.replace(' to sync', ' to compare') }];
   });
