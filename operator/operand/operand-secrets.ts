@@ -145,7 +145,7 @@ export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
  * @param statefulSet - the operand's, if there is one.
  */
 export function secretsHashOf(
-  { source, destination, token }: Omit<OperandSecrets, 'authority'>,
+  { source, destination, token }: Pick<OperandSecrets, 'source' | 'destination' | 'token'>,
   statefulSet: StatefulSet | undefined,
 ): string | undefined {
   if (source?.kind !== 'found' || destination?.kind !== 'found') {
