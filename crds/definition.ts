@@ -1,5 +1,5 @@
-import { isMap, parseDocument, type Document } from 'yaml';
-import type { SchemaNode } from './json-schema.ts';
+import { isMap, isScalar, parseDocument, type Document } from 'yaml';
+import type { SchemaNode, ValidationRule } from './json-schema.ts';
 
 /** The parts of a CustomResourceDefinition that the generators read. */
 export interface Definition {
@@ -38,15 +38,29 @@ export class DefinitionFile {
     return this.#document.toJS() as Definition;
   }
 
-  /** Replaces an existing node of the schema. */
-  setSchema(path: readonly string[], node: unknown): void {
+  /**
+   * Replaces a node of the schema.
+   * @param after - the property that a new one follows; without it, the node must exist.
+   */
+  setSchema(path: readonly string[], node: unknown, after?: string): void {
     const full = [...rootPath, ...path.flatMap((name) => name.split('.'))];
-    if (!this.#document.hasIn(full)) {
-      throw new Error(`the schema has no ${path.join('.')}`);
-    }
     const made = this.#document.createNode(node, { aliasDuplicateObjects: false });
     if (isMap(made)) made.flow = false;
-    this.#document.setIn(full, made);
+    if (this.#document.hasIn(full)) {
+      this.#document.setIn(full, made);
+      return;
+    }
+    const beside = this.#document.getIn(full.slice(0, -1));
+    const index = isMap(beside)
+      ? beside.items.findIndex(({ key }) => isScalar(key) && key.value === after)
+      : -1;
+    if (!isMap(beside) || index === -1) throw new Error(`the schema has no ${path.join('.')}`);
+    beside.items.splice(index + 1, 0, this.#document.createPair(full.at(-1), made));
+  }
+
+  /** Adds a CEL rule to the last ones of a node. */
+  addRule(path: readonly string[], rule: ValidationRule): void {
+    this.#document.addIn([...rootPath, ...path, 'x-kubernetes-validations'], rule);
   }
 
   toString(): string {

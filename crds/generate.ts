@@ -5,7 +5,8 @@ import { chartTemplateOf } from './chart.ts';
 import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
 import type { SchemaNode } from './json-schema.ts';
 import { referenceOf } from './reference.ts';
-import { startOptionProperties } from './start-options.ts';
+import { putStartOptions } from './start-options.ts';
+import { selectionOptions } from '../verifier/store/selection.ts';
 import { typescriptOf } from './typescript.ts';
 
 const root = new URL('../', import.meta.url);
@@ -14,10 +15,8 @@ const style = { printWidth: 100, singleQuote: true } as const;
 /** The expected content of every generated file, by its path from the root of the checkout. */
 export async function generatedFiles(): Promise<Map<string, string>> {
   const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
-  const body = JSON.parse(await readText('syncer/options/start-body.schema.json')) as SchemaNode;
-  for (const [name, node] of Object.entries(startOptionProperties(body))) {
-    syncs.setSchema(['properties', 'spec', 'properties', name], node);
-  }
+  const body = JSON.parse(await readText('sync-api/start-body.schema.json')) as SchemaNode;
+  putStartOptions(syncs, body);
   const verifications = new DefinitionFile(await readText('crds/syncverifications.yaml'));
   verifications.setSchema(
     ['properties', 'spec', 'properties', 'verifier', 'properties'],
@@ -61,7 +60,7 @@ function verifierOptions(syncs: Definition): unknown {
 
 /** A verification selects namespaces like a sync. */
 function filterOptions(syncs: Definition): unknown {
-  const options = ['includeNamespaces', 'excludeNamespaces'].map((name) => {
+  const options = selectionOptions.map((name) => {
     const node = schemaAt(syncs, 'spec', name);
     return [name, { ...node, description: node.description?.replace(' to sync', ' to compare') }];
   });

@@ -1,7 +1,6 @@
+import { notOptions } from '../sync-api/start-options.ts';
+import { schemaAt, type DefinitionFile } from './definition.ts';
 import { mapValues, rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
-
-/** Fields of the body that are no options of a ClusterSync: the operator sets the first two, and runs the verifier on its own. */
-const notOptions = ['source', 'destination', 'verification'];
 
 /** Keywords with the same meaning in a structural schema. */
 const kept = [
@@ -22,8 +21,8 @@ const kept = [
   'required',
 ];
 
-/** Keywords that are translated, or that a structural schema expresses by its form. */
-const translated = ['$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
+/** Keywords that are translated, that a structural schema expresses by its form, or that are about the command line. */
+const translated = ['x-flag', '$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
 
 /**
  * The start options of a CustomResourceDefinition, from the JSON Schema of the body of POST /start.
@@ -32,7 +31,7 @@ const translated = ['$ref', 'properties', 'items', 'additionalProperties', 'allO
  */
 export function startOptionProperties(body: SchemaNode): Record<string, SchemaNode> {
   const options = Object.entries(body.properties ?? {}).filter(
-    ([name]) => !notOptions.includes(name),
+    ([name]) => !notOptions.some((each) => each === name),
   );
   return Object.fromEntries(
     options.map(([name, schema]) => {
@@ -40,6 +39,32 @@ export function startOptionProperties(body: SchemaNode): Record<string, SchemaNo
       return [name, node.default === undefined ? node : withRule(node, immutable(name))];
     }),
   );
+}
+
+/**
+ * Writes the start options into the definition of ClusterSyncs: one that it does not have follows the one before it in the
+ * body's schema. One that has no default, nor a rule of its own there about its changes, gets one.
+ */
+export function putStartOptions(syncs: DefinitionFile, body: SchemaNode): void {
+  const spec = ['properties', 'spec'];
+  let former = 'destination';
+  for (const [name, node] of Object.entries(startOptionProperties(body))) {
+    syncs.setSchema([...spec, 'properties', name], node, former);
+    former = name;
+    const rules = rulesOf(schemaAt(syncs.definition, 'spec'));
+    const isHeld = rules.some(({ rule }) => rule.includes(`oldSelf.${name})`));
+    if (node.default === undefined && !isHeld) syncs.addRule(spec, immutableIfPresent(name));
+  }
+}
+
+/** For fields without a default: a rule of the object also sees that a field is added or removed. */
+function immutableIfPresent(name: string): ValidationRule {
+  const [now, then] = [`self.${name}`, `oldSelf.${name}`];
+  return {
+    rule: `has(${now}) == has(${then}) && (!has(${now}) || ${now} == ${then})`,
+    message: immutable(name).message,
+    fieldPath: `.${name}`,
+  };
 }
 
 /** Only for fields with a default: a field's rule is not evaluated when the field is added or removed. */

@@ -31,7 +31,7 @@ import { syncerOptionTable } from '../syncer/options/syncer-options.ts';
 import { VerifierMonitor } from '../verifier/monitor.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
-import { chartValues } from './chart-values.ts';
+import { chartSchema, chartValues } from './chart-values.ts';
 import { answerTypes, answerTypesPath } from './openapi/answer-types.ts';
 import { apiPrograms, documentPath, openApiDocument, openApiText } from './openapi/documents.ts';
 import { fieldRows, type FieldRow } from './openapi/field-table.ts';
@@ -43,6 +43,8 @@ const style = { printWidth: 100, singleQuote: true, parser: 'markdown' } as cons
 
 const chart = 'charts/clustersync';
 const chartReadme = `${chart}/README.md`;
+const chartValuesPath = `${chart}/values.yaml`;
+const chartSchemaPath = `${chart}/values.schema.json`;
 
 const limitsPath = 'docs/limits.md';
 
@@ -78,6 +80,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     ['docs/reference/connection-strings.md', await format(connectionStringPage(), style)],
     [limitsPath, await format(await limitsPage(), style)],
     [chartReadme, await format(await chartPage(), style)],
+    [chartSchemaPath, await format(await chartSchemaText(), { ...style, parser: 'json' })],
     [httpApiPath, await format(await httpApiPage(), style)],
     ...(await drawnPictures()),
     ...(await Promise.all(
@@ -361,19 +364,27 @@ function optionCells(name: string, row: OptionRow, flag: string): readonly strin
   ];
 }
 
+/** The schema of the chart's values. */
+async function chartSchemaText(): Promise<string> {
+  const [values = '', schema = ''] = await Promise.all(
+    [chartValuesPath, chartSchemaPath].map(readText),
+  );
+  return JSON.stringify(chartSchema(values, schema));
+}
+
 /** The README of the chart, with the table of its values. */
 async function chartPage(): Promise<string> {
-  const [page, values, schema] = await Promise.all(
-    [chartReadme, `${chart}/values.yaml`, `${chart}/values.schema.json`].map(readText),
+  const page = await readText(chartReadme);
+  const rows = chartValues(await readText(chartValuesPath), await chartSchemaText()).map(
+    (value) => [
+      `\`${value.path}\``,
+      value.type,
+      `\`${JSON.stringify(value.default)}\``,
+      value.description,
+    ],
   );
-  const rows = chartValues(values ?? '', schema ?? '').map((value) => [
-    `\`${value.path}\``,
-    value.type,
-    `\`${JSON.stringify(value.default)}\``,
-    value.description,
-  ]);
   const mark = /(<!-- What follows is generated[^>]*-->\n).*(<!-- End of what is generated)/s;
-  if (page === undefined || !mark.test(page)) throw new Error(`${chartReadme} has no marks`);
+  if (!mark.test(page)) throw new Error(`${chartReadme} has no marks`);
   const text = table(['Value', 'Type', 'Default', 'Meaning'], rows);
   return page.replace(mark, (_all, start: string, end: string) => `${start}\n${text}\n\n${end}`);
 }

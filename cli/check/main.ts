@@ -1,6 +1,6 @@
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import { optionsDigest } from '../../service/options-digest.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import { writeOut } from '../../service/terminal.ts';
 import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { formatted } from '../render/formats.ts';

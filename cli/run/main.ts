@@ -1,7 +1,7 @@
 import type { Topology } from '../../mongo/topology.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import { optionsDigest } from '../../service/options-digest.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
 import { Screen } from '../terminal/screen.ts';
@@ -160,7 +160,7 @@ async function carryOut(run: Run): Promise<number> {
     const summary = summaryOf(
       migration.sync,
       migration.verification,
-      options.reversible,
+      run.body.reversible === true,
       new Date(),
     );
     screen[Symbol.dispose]();

@@ -1,9 +1,9 @@
 import { outputFormats } from '../render/formats.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { readerGoneExitCode } from '../../service/terminal.ts';
+import { startFlags } from './start-body.ts';
 
-/** The options of `clustersync run`. */
-export const runOptionTable = {
+const deployments = {
   source: {
     type: 'string',
     required: true,
@@ -40,55 +40,9 @@ export const runOptionTable = {
     default: true,
     description: 'compare both sides during the sync and after the commit',
   },
-  includeNamespaces: {
-    type: 'string',
-    valueName: 'list',
-    description:
-      'namespaces to sync: databases and collections separated by commas (shop,depot.orders), or JSON as in the HTTP API',
-  },
-  excludeNamespaces: {
-    type: 'string',
-    valueName: 'list',
-    description: 'namespaces to exclude, in the same form',
-  },
-  shardingFile: {
-    type: 'string',
-    valueName: 'file',
-    description:
-      'JSON or YAML file with `sharding` as in the HTTP API; required from a replica set to a sharded cluster',
-  },
-  initialData: {
-    type: 'string',
-    default: 'Absent',
-    valueName: 'what',
-    choices: ['Absent', 'Present'],
-    description:
-      'whether the destination already has a copy of the data, such as a restored backup. Present: what differs is replaced there, and what the source does not have is deleted',
-  },
-  buildIndexes: {
-    type: 'string',
-    default: 'beforeDataCopy',
-    valueName: 'when',
-    choices: ['beforeDataCopy', 'afterDataCopy', 'never'],
-    description: 'when to build indexes on the destination',
-  },
-  enableUserWriteBlocking: {
-    type: 'boolean',
-    default: false,
-    description:
-      'block writes by ordinary users: on the destination until the commit, on the source from then on',
-  },
-  reversible: {
-    type: 'boolean',
-    default: false,
-    description: 'allow the sync to be reversed after its commit',
-  },
-  detectDuplicateIds: {
-    type: 'boolean',
-    default: false,
-    description:
-      'from a sharded cluster to a replica set: search for documents of one _id on different shards first',
-  },
+} as const satisfies OptionTable;
+
+const presentation = {
   output: {
     type: 'string',
     default: 'text',
@@ -111,6 +65,9 @@ export const runOptionTable = {
   },
   ...configOption,
 } as const satisfies OptionTable;
+
+/** The options of `clustersync run`. */
+export const runOptionTable = { ...deployments, ...startFlags, ...presentation };
 
 export type RunOptions = Options<typeof runOptionTable>;
 

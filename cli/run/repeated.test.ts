@@ -3,17 +3,17 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { SyncError } from '../../service/errors.ts';
-import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
+import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
 import { compileOptions } from '../../service/options.ts';
 import type { StartBody } from '../../sync-api/json.ts';
+import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { syncOf } from '../api/testing/reported.ts';
 import { runOptionTable } from './options.ts';
 import { lookAtSync, requireOwnSync } from './own-sync.ts';
 import { startBodyOf } from './start-body.ts';
 
-type Flag = keyof typeof runOptionTable;
-type Flags = Readonly<Partial<Record<Flag, unknown>>>;
+type Flags = Readonly<Record<string, unknown>>;
 
 /** What happens to a sync when the command that started it is run again with another value of a flag. */
 type Outcome =
@@ -26,8 +26,26 @@ type Outcome =
 
 const { source, destination } = { source: 'mongodb://old/', destination: 'mongodb://new/' };
 
+/** The flag for an option of a start: a filter is given as JSON, another list or mapping in a file. */
+function flagFor([name, value]: readonly [string, unknown]): readonly [string, unknown] {
+  if (name.endsWith('Namespaces')) return [name, JSON.stringify(value)];
+  return typeof value === 'object' ? [`${name}File`, `{folder}/${name}.json`] : [name, value];
+}
+
+function flagsFor(start: object): Flags {
+  return Object.fromEntries(Object.entries(start).map(flagFor));
+}
+
+type Row = readonly [outcome: Outcome, to: Flags, from?: Flags];
+
 /** Each flag with a changed value, and its previous value if that is not the default. `{folder}` contains the files. */
-const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?: Flags]>> = {
+const flags: Readonly<Record<string, Row>> = {
+  ...Object.fromEntries(
+    otherOptions.map(([name, one, other]): [string, Row] => {
+      const to = flagsFor(other);
+      return [Object.keys(to).at(-1) ?? '', [{ refusedFor: name }, to, flagsFor(one)]];
+    }),
+  ),
   source: ['as its deployments are', { source: 'mongodb://older/' }],
   destination: ['as its deployments are', { destination: 'mongodb://newer/' }],
   dryRun: ['the same sync', { dryRun: true }],
@@ -36,19 +54,6 @@ const flags: Readonly<Record<Flag, readonly [outcome: Outcome, to: Flags, from?:
   verify: ['the same sync', { verify: false }],
   includeNamespaces: [{ refusedFor: 'includeNamespaces' }, { includeNamespaces: 'shop' }],
   excludeNamespaces: [{ refusedFor: 'excludeNamespaces' }, { excludeNamespaces: 'shop.items' }],
-  shardingFile: [{ refusedFor: 'sharding' }, { shardingFile: '{folder}/sharding.yaml' }],
-  initialData: [{ refusedFor: 'initialData' }, { initialData: 'Present' }],
-  buildIndexes: [{ refusedFor: 'buildIndexes' }, { buildIndexes: 'never' }],
-  enableUserWriteBlocking: [
-    { refusedFor: 'enableUserWriteBlocking' },
-    { enableUserWriteBlocking: true },
-  ],
-  reversible: [
-    { refusedFor: 'reversible' },
-    { reversible: true, enableUserWriteBlocking: true },
-    { enableUserWriteBlocking: true },
-  ],
-  detectDuplicateIds: [{ refusedFor: 'detectDuplicateIds' }, { detectDuplicateIds: true }],
   output: ['the same sync', { output: 'json' }],
   web: ['the same sync', { web: 0 }],
   logFile: ['the same sync', { logFile: '{folder}/log' }],
@@ -59,6 +64,8 @@ describe('clustersync run, repeated with another', () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'clustersync-repeated-'));
+    for (const [name, value] of otherOptions.flatMap(([, , other]) => Object.entries(other)))
+      await writeFile(join(folder, `${name}.json`), JSON.stringify(value));
     await writeFile(join(folder, 'sharding.yaml'), 'sharding: { shardingEntries: [] }');
     await writeFile(join(folder, 'other.json'), '{"shardingEntries": []}');
     await writeFile(join(folder, 'config.yaml'), 'maxLagSeconds: 20');

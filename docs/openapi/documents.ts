@@ -62,13 +62,15 @@ function errorNames(): SchemaNode {
 /** The schema that start validates with, under the names that OpenAPI gives to parts. */
 async function startBodySchemas(): Promise<Record<string, SchemaNode>> {
   const text = await readFile(
-    new URL('../../syncer/options/start-body.schema.json', import.meta.url),
+    new URL('../../sync-api/start-body.schema.json', import.meta.url),
     'utf8',
   );
   const moved = text.replaceAll(/"#\/definitions\/(\w+)"/g, (_all, name: string) => {
     return JSON.stringify(`#/components/schemas/${capitalized(name)}`);
   });
-  const { definitions = {}, ...body } = JSON.parse(moved) as SchemaNode;
+  const { definitions = {}, ...body } = JSON.parse(moved, (keyword, value: unknown) =>
+    keyword === 'x-flag' ? undefined : value,
+  ) as SchemaNode;
   const { $schema: _schema, $id: _id, ...schema } = body;
   const named = Object.entries(definitions).map(([name, each]) => [capitalized(name), each]);
   return { StartBody: schema, ...(Object.fromEntries(named) as Record<string, SchemaNode>) };

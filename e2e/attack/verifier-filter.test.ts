@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import schema from '../../syncer/options/start-body.schema.json' with { type: 'json' };
+import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 import { filterOf } from '../../verifier/passes/scope.ts';
 
 function take(entries: readonly unknown[]): unknown {

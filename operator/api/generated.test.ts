@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
-import type { Definition } from '../../crds/definition.ts';
+import { DefinitionFile, schemaAt, type Definition } from '../../crds/definition.ts';
 import { generatedFiles } from '../../crds/generate.ts';
-import type { SchemaNode } from '../../crds/json-schema.ts';
-import { startOptionProperties } from '../../crds/start-options.ts';
+import { rulesOf, type SchemaNode } from '../../crds/json-schema.ts';
+import { putStartOptions, startOptionProperties } from '../../crds/start-options.ts';
 
 const root = new URL('../../', import.meta.url);
 
@@ -74,6 +74,49 @@ describe('startOptionProperties', () => {
       () => startOptionProperties(body({ allOf: [{ required: ['a'] }] })),
       /not translated/,
     );
+  });
+});
+
+describe('putStartOptions', () => {
+  const read = async (path: string): Promise<string> => await readFile(new URL(path, root), 'utf8');
+
+  /** The definition of ClusterSyncs with one more option, before the last one of the body. */
+  async function withOption(node: SchemaNode): Promise<string> {
+    const syncs = new DefinitionFile(await read('crds/clustersyncs.yaml'));
+    const body = JSON.parse(await read('sync-api/start-body.schema.json')) as SchemaNode;
+    const { sharding = {}, ...others } = body.properties ?? {};
+    putStartOptions(syncs, { ...body, properties: { ...others, added: node, sharding } });
+    return syncs.toString();
+  }
+
+  for (const [what, node, rules] of [
+    ['without a default', { type: 'string', description: 'x' }, 1],
+    ['with a default', { type: 'string', description: 'x', default: 'a' }, 0],
+  ] as const) {
+    it(`adds an option ${what} in its place, which cannot be changed`, async () => {
+      const former = new DefinitionFile(await read('crds/clustersyncs.yaml')).definition;
+      const next = new DefinitionFile(await withOption(node)).definition;
+      const namesOf = (of: Definition) => Object.keys(schemaAt(of, 'spec').properties ?? {});
+      assert.deepEqual(
+        namesOf(next),
+        namesOf(former).flatMap((name) => (name === 'sharding' ? ['added', name] : [name])),
+      );
+      const added = rulesOf(schemaAt(next, 'spec')).slice(rulesOf(schemaAt(former, 'spec')).length);
+      assert.equal(added.length, rules);
+      const [rule] = [...added, ...rulesOf(schemaAt(next, 'spec', 'added'))];
+      assert.match(rule?.message ?? '', /^added cannot be changed; /);
+      assert.match(rule?.rule ?? '', rules === 1 ? /^has\(self\.added\) == / : /^self == oldSelf$/);
+    });
+  }
+
+  it('adds nothing twice, and only where the option before it is', async () => {
+    const once = await withOption({ type: 'string', description: 'x' });
+    const again = new DefinitionFile(once);
+    putStartOptions(again, { properties: { added: { type: 'string', description: 'x' } } });
+    assert.equal(again.toString(), once);
+    assert.throws(() => {
+      again.setSchema(['properties', 'spec', 'properties', 'other'], {}, 'nowhere');
+    }, /the schema has no properties\.spec\.properties\.other/);
   });
 });
 

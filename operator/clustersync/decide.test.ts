@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
+import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
@@ -200,10 +201,25 @@ describe('the commands of a ClusterSync', () => {
     assert.equal(decision.objects, undefined);
   });
 
+  it('sends the options that every tool knows, and others where they are chosen', () => {
+    const body = {
+      ...{ source: 'cluster0', destination: 'cluster1' },
+      ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
+    };
+    assert.deepEqual(startBody(clusterSync()), body);
+    assert.deepEqual(startBody(clusterSync({ initialData: 'Absent' })), body);
+    for (const [name, , other] of otherOptions)
+      assert.deepEqual(startBody(clusterSync(other)), { ...body, ...other }, name);
+  });
+
   it('sends a body that the schema of the syncer takes', () => {
-    const url = new URL('../../syncer/options/start-body.schema.json', import.meta.url);
+    const url = new URL('../../sync-api/start-body.schema.json', import.meta.url);
     const schema = JSON.parse(readFileSync(url, 'utf8')) as object;
-    const validate = new Ajv({ allowUnionTypes: true, strictRequired: false }).compile(schema);
+    const validate = new Ajv({
+      keywords: ['x-flag'],
+      allowUnionTypes: true,
+      strictRequired: false,
+    }).compile(schema);
     for (const spec of [
       {},
       {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { optionsDigest } from '../../service/options-digest.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';

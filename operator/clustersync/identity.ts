@@ -1,4 +1,4 @@
-import { optionsDigest } from '../../service/options-digest.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Observation } from '../operand/observation.ts';
 import { startBody } from './resources.ts';

@@ -1,5 +1,11 @@
 import { environmentName } from '../../service/options.ts';
 import type { StartBody } from '../../sync-api/json.ts';
+import {
+  sameAsNone,
+  startDefaults,
+  startOptions,
+  type StartOption,
+} from '../../sync-api/start-options.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
@@ -125,23 +131,27 @@ export function syncerPodState(pod: Pod, instances: readonly Instance[], token: 
   return podStateWith(pod, 'syncer', new Map(expected.map((each) => [each, beingReplaced])));
 }
 
+/** Options that every tool with the API of the contract knows; a tool of another image may not know the others. */
+const knownToAll: readonly StartOption[] = [
+  'buildIndexes',
+  'enableUserWriteBlocking',
+  'reversible',
+];
+
+/** What is the same start when it is left out. */
+const needless: Readonly<Record<string, unknown>> = { ...startDefaults, ...sameAsNone };
+
 /** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
-  const { buildIndexes, enableUserWriteBlocking, reversible } = spec;
-  const { includeNamespaces, excludeNamespaces, initialData, sharding } = spec;
-  const { detectDuplicateIds } = spec;
+  const options: Pick<StartBody, StartOption> = spec;
+  const told = startOptions.filter(
+    (name) =>
+      knownToAll.includes(name) ||
+      (options[name] !== undefined && options[name] !== needless[name]),
+  );
   return {
     source: 'cluster0',
     destination: 'cluster1',
-    buildIndexes,
-    enableUserWriteBlocking,
-    reversible,
-    // A tool of another image may not know it.
-    ...(detectDuplicateIds && { detectDuplicateIds }),
-    ...(includeNamespaces && { includeNamespaces }),
-    // As in a start that leaves it out.
-    ...(initialData === 'Present' && { initialData }),
-    ...(excludeNamespaces && { excludeNamespaces }),
-    ...(sharding && { sharding }),
+    ...Object.fromEntries(told.map((name) => [name, options[name]])),
   };
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
 import { summaryOf } from './sync-summary.ts';
@@ -15,8 +16,7 @@ function syncWith(status: ClusterSyncStatus): ClusterSync {
     metadata: { namespace: 'shop', name: 'orders' },
     spec: {
       ...{ source: reference('old'), destination: reference('new'), direction: 'Forward' },
-      ...{ buildIndexes: 'beforeDataCopy', enableUserWriteBlocking: false, reversible: false },
-      detectDuplicateIds: false,
+      ...defaultOptions,
       ...{
         state: 'Running',
         dryRun: false,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rootCertificates } from 'node:tls';
-import { apiTrust, authorityRef, serverNameOf, targetOf } from './api-trust.ts';
+import { apiTrust, serverNameOf, targetOf } from './api-trust.ts';
+import { secretRefs } from './operand-secrets.ts';
 
 const options = { tls: { secretName: 'orders-tls' } };
 const serverName = serverNameOf('orders-syncer', { namespace: 'shop' });
@@ -11,9 +12,12 @@ function found(text: string) {
 
 describe('apiTrust', () => {
   it('is asked for by the Secret alone', () => {
-    assert.equal(authorityRef({}), undefined);
+    assert.equal(secretRefs(undefined, {}).authority, undefined);
     assert.deepEqual(apiTrust({}, undefined, serverName), { kind: 'plain' });
-    assert.deepEqual(authorityRef(options), { name: 'orders-tls', key: 'ca.crt' });
+    assert.deepEqual(secretRefs(undefined, options).authority, {
+      name: 'orders-tls',
+      key: 'ca.crt',
+    });
   });
 
   it('is the authority, and the name of the Service', () => {

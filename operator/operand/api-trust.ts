@@ -4,12 +4,9 @@ import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
 import { apiTargetAt } from './http-api.ts';
 import type { MonitorTarget } from './monitor.ts';
-import type { SecretKey, SecretValue } from './operand-secrets.ts';
+import { authorityKey, type SecretValue } from './operand-secrets.ts';
 import type { PodState } from './pod-state.ts';
 import type { ConditionCause } from './condition-cause.ts';
-
-/** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
-const authorityKey = 'ca.crt';
 
 /** How the operator authenticates the pods of an operand. */
 export type ApiTrust =
@@ -19,11 +16,6 @@ export type ApiTrust =
   /** They serve HTTPS, but cannot be authenticated: send them nothing. */
   | { readonly kind: 'unknown'; readonly cause: ConditionCause };
 
-/** Where the authority of an operand's certificate is; undefined if it serves HTTP. */
-export function authorityRef({ tls }: Pick<OperandOptions, 'tls'>): SecretKey | undefined {
-  return tls && { name: tls.secretName, key: authorityKey };
-}
-
 /** The name that an operand's certificate must be for: that of its Service. */
 export function serverNameOf(name: string, { namespace = '' }: Pick<ObjectMeta, 'namespace'>) {
   return `${name}.${namespace}.svc`;
@@ -31,7 +23,7 @@ export function serverNameOf(name: string, { namespace = '' }: Pick<ObjectMeta, 
 
 /**
  * How to authenticate the pods of an operand.
- * @param authority - the value that {@link authorityRef} names.
+ * @param authority - see {@link authorityKey}.
  */
 export function apiTrust(
   { tls }: Pick<OperandOptions, 'tls'>,

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
 
@@ -17,45 +17,86 @@ export type SecretValue =
   | { readonly kind: 'found'; readonly value: string }
   | { readonly kind: 'missing'; readonly description: string };
 
-/** The connection strings of both sides; undefined if no resource says where they are. */
-export interface ConnectionSecrets {
-  readonly source: SecretValue | undefined;
-  readonly destination: SecretValue | undefined;
+/** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
+export const authorityKey = 'ca.crt';
+
+/** Where the values are that the operator reads for an operand; undefined if no resource says where. */
+export function secretRefs(sides: Sides | undefined, { tls }: Pick<OperandOptions, 'tls'>) {
+  return {
+    source: sides?.source.uriSecretRef,
+    destination: sides?.destination.uriSecretRef,
+    /** Of the operand's certificate; undefined if it serves HTTP. */
+    authority: tls && { name: tls.secretName, key: authorityKey },
+  } satisfies Readonly<Record<string, SecretKey | undefined>>;
 }
 
+/** A value for each of {@link secretRefs}. */
+export type SecretValues = Readonly<
+  Record<keyof ReturnType<typeof secretRefs>, SecretValue | undefined>
+>;
+
+/** The connection strings of both sides. */
+export type ConnectionSecrets = Pick<SecretValues, 'source' | 'destination'>;
+
 /** What an operand needs that its resource does not contain. */
-export interface OperandSecrets extends ConnectionSecrets {
-  /** Of the operand's certificate; undefined if it serves HTTP. */
-  readonly authority: SecretValue | undefined;
+export interface OperandSecrets extends SecretValues {
   /** Of the operand's API. */
   readonly token: string;
 }
 
-/** Where a connection string is mounted from. */
+/** A Secret whose values the pods of an operand read from files. */
 export interface MountedSecret {
   /** Folder under {@link mountRoot}. */
   readonly folder: string;
   readonly secretName: string;
-  /** Of the Secret. */
-  readonly key: string;
+  /** Its keys, and the names of their files. */
+  readonly items: readonly { readonly key: string; readonly path: string }[];
 }
 
 /** Where the pods of an operand find mounted files. */
-export const mountRoot = '/etc/clustersync';
+const mountRoot = '/etc/clustersync';
+
+/** A Secret that an option of pods names. */
+interface OptionSecret {
+  readonly folder: string;
+  readonly nameIn: (options: OperandOptions) => string | undefined;
+  /** For each key, the flag that names its file. */
+  readonly flags: Readonly<Record<string, string>>;
+}
+
+const optionSecrets: readonly OptionSecret[] = [
+  {
+    folder: 'tls',
+    nameIn: ({ tls }) => tls?.secretName,
+    flags: { 'tls.crt': 'tlsCertificateFile', 'tls.key': 'tlsKeyFile' },
+  },
+];
+
+/** The Secrets that the options of an operand name, with the arguments that tell where their files are. */
+export function secretsOfOptions(
+  options: OperandOptions,
+): readonly (MountedSecret & { readonly args: readonly string[] })[] {
+  return optionSecrets.flatMap(({ folder, nameIn, flags }) => {
+    const secretName = nameIn(options);
+    if (secretName === undefined) return [];
+    const items = Object.keys(flags).map((key) => ({ key, path: key }));
+    const args = Object.entries(flags).map(
+      ([key, flag]) => `--${flag}=${mountRoot}/${folder}/${key}`,
+    );
+    return [{ folder, secretName, items, args }];
+  });
+}
 
 /** Where the connection strings of both sides are mounted from. */
 export function mountedSecrets({
   source,
   destination,
 }: Sides): readonly [source: MountedSecret, destination: MountedSecret] {
-  return [
-    { folder: 'source', secretName: source.uriSecretRef.name, key: source.uriSecretRef.key },
-    {
-      folder: 'destination',
-      secretName: destination.uriSecretRef.name,
-      key: destination.uriSecretRef.key,
-    },
-  ];
+  const mounted = (folder: string, { name, key }: SecretKey): MountedSecret => ({
+    ...{ folder, secretName: name },
+    items: [{ key, path: fileName }],
+  });
+  return [mounted('source', source.uriSecretRef), mounted('destination', destination.uriSecretRef)];
 }
 
 /** The name of the file of a connection string. */
@@ -66,9 +107,19 @@ export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
   return `${mountRoot}/${folder}/${fileName}`;
 }
 
-/** The volume with that file. */
-export function secretVolume({ folder, secretName, key }: MountedSecret) {
-  return { name: folder, secret: { secretName, items: [{ key, path: fileName }] } };
+/** The volumes of a pod, and where its container finds them. */
+export function secretVolumes(mounted: readonly MountedSecret[]) {
+  return {
+    volumes: mounted.map(({ folder, secretName, items }) => ({
+      name: folder,
+      secret: { secretName, items: [...items] },
+    })),
+    volumeMounts: mounted.map(({ folder }) => ({
+      name: folder,
+      mountPath: `${mountRoot}/${folder}`,
+      readOnly: true,
+    })),
+  };
 }
 
 /** Why a required connection string is missing. */
@@ -94,7 +145,7 @@ export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
  * @param statefulSet - the operand's, if there is one.
  */
 export function secretsHashOf(
-  { source, destination, token }: Omit<OperandSecrets, 'authority'>,
+  { source, destination, token }: Pick<OperandSecrets, 'source' | 'destination' | 'token'>,
   statefulSet: StatefulSet | undefined,
 ): string | undefined {
   if (source?.kind !== 'found' || destination?.kind !== 'found') {

@@ -19,10 +19,16 @@ import {
 } from '../kube/kube-error.ts';
 import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
-import { authorityRef } from './api-trust.ts';
 import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
-import type { OperandSecrets, SecretKey, SecretValue, Sides } from './operand-secrets.ts';
+import {
+  secretRefs,
+  type OperandSecrets,
+  type SecretKey,
+  type SecretValue,
+  type SecretValues,
+  type Sides,
+} from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { ConditionCause } from './condition-cause.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
@@ -90,16 +96,16 @@ export class OperandStore {
     signal: AbortSignal,
   ): Promise<OperandSecrets> {
     const { sides, options, mayBeOld = false } = asked;
-    const read = async (ref: SecretKey | undefined): Promise<SecretValue | undefined> =>
-      ref && (await this.#secretValue(owner, ref, signal, mayBeOld));
+    const refs = Object.entries<SecretKey | undefined>(secretRefs(sides, options));
     // In parallel: while they are read again, a command waits for them.
-    const [source, destination, authority, key] = await Promise.all([
-      read(sides?.source.uriSecretRef),
-      read(sides?.destination.uriSecretRef),
-      read(authorityRef(options)),
+    const [key, ...values] = await Promise.all([
       this.#tokenKey.get(signal),
+      ...refs.map(async ([name, ref]) => {
+        const value = ref && (await this.#secretValue(owner, ref, signal, mayBeOld));
+        return [name, value] as const;
+      }),
     ]);
-    return { source, destination, authority, token: tokenOf(key, owner) };
+    return { ...(Object.fromEntries(values) as SecretValues), token: tokenOf(key, owner) };
   }
 
   async #secretValue(

@@ -22,7 +22,9 @@ const plan: OperandPlan = {
   replicas: 1,
   port: 27182,
   args: ['--id=old'],
-  secrets: [{ folder: 'source', secretName: 'old-uri', key: 'connection' }],
+  secrets: [
+    { folder: 'source', secretName: 'old-uri', items: [{ key: 'connection', path: 'uri' }] },
+  ],
   options,
   secretsHash: 'hash',
   token: 'token',

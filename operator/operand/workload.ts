@@ -7,9 +7,9 @@ import { controllerReference } from '../kube/owner.ts';
 import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
 import {
-  mountRoot,
   secretsHashAnnotation,
-  secretVolume,
+  secretsOfOptions,
+  secretVolumes,
   type MountedSecret,
 } from './operand-secrets.ts';
 
@@ -57,12 +57,6 @@ export interface OperandObjects {
   readonly networkPolicy: Intent<NetworkPolicy>;
   readonly statefulSet: Intent<StatefulSet>;
 }
-
-const tlsFolder = 'tls';
-/** The keys of a Secret of type kubernetes.io/tls. */
-const certificateKey = 'tls.crt';
-const privateKey = 'tls.key';
-const tlsItems = [certificateKey, privateKey].map((key) => ({ key, path: key }));
 
 /** Annotation with a hash of what the operator has applied: reveals fields that it no longer wants. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
@@ -189,6 +183,7 @@ type PodSpec = NonNullable<NonNullable<StatefulSet['spec']>['template']['spec']>
 
 function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
   const { options, secrets } = plan;
+  const mounted = [...secrets, ...secretsOfOptions(options)];
   const { imagePullSecrets, nodeSelector, tolerations, affinity } = options;
   return {
     automountServiceAccountToken: false,
@@ -196,13 +191,7 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
     terminationGracePeriodSeconds: 30,
     securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     containers: [containerOf(plan, settings)],
-    volumes: [
-      { name: 'tmp', emptyDir: {} },
-      ...secrets.map(secretVolume),
-      ...(options.tls
-        ? [{ name: tlsFolder, secret: { secretName: options.tls.secretName, items: tlsItems } }]
-        : []),
-    ],
+    volumes: [{ name: 'tmp', emptyDir: {} }, ...secretVolumes(mounted).volumes],
     ...(imagePullSecrets && { imagePullSecrets }),
     ...(nodeSelector && { nodeSelector }),
     ...(tolerations && { tolerations }),
@@ -213,6 +202,7 @@ function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
 function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['containers'][number] {
   const { kind, port, args, podIndexVariable, secrets, options } = plan;
   const { resources, logLevel } = options;
+  const named = secretsOfOptions(options);
   const imagePullPolicy =
     options.imagePullPolicy ?? (options.image === undefined ? settings.imagePullPolicy : undefined);
   return {
@@ -225,12 +215,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       `--port=${port}`,
       '--host=0.0.0.0',
       tokenArgument(plan.token),
-      ...(options.tls
-        ? [
-            `--tlsCertificateFile=${mountRoot}/${tlsFolder}/${certificateKey}`,
-            `--tlsKeyFile=${mountRoot}/${tlsFolder}/${privateKey}`,
-          ]
-        : []),
+      ...named.flatMap(({ args: files }) => files),
       `--logLevel=${logLevel}`,
     ],
     env: [
@@ -261,13 +246,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
     },
     volumeMounts: [
       { name: 'tmp', mountPath: '/tmp' },
-      ...[...secrets.map(({ folder }) => folder), ...(options.tls ? [tlsFolder] : [])].map(
-        (folder) => ({
-          name: folder,
-          mountPath: `${mountRoot}/${folder}`,
-          readOnly: true,
-        }),
-      ),
+      ...secretVolumes([...secrets, ...named]).volumeMounts,
     ],
   };
 }

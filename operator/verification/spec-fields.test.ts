@@ -3,7 +3,7 @@ import { rootCertificates } from 'node:tls';
 import { rulesOf } from '../../crds/json-schema.ts';
 import type { SyncVerificationSpec, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
-import { specFields, specSchema } from '../operand/testing/spec-fields.ts';
+import { otherPodOptions, specFields, specSchema } from '../operand/testing/spec-fields.ts';
 import { decide, type Decision } from './decide.ts';
 import {
   checking,
@@ -27,9 +27,12 @@ type Outcome =
 
 type Part = Partial<SyncVerificationSpec>;
 
-const pods = (fields: object): Part => ({
-  verifier: { resources: {}, logLevel: 'info', ...fields },
-});
+const podFields = Object.fromEntries(
+  Object.entries(otherPodOptions).map(([path, options]) => [
+    `verifier.${path}`,
+    ['the same run', { verifier: { resources: {}, logLevel: 'info', ...options } }] as const,
+  ]),
+);
 const included = { includeNamespaces: [{ database: 'a' }] };
 const other = { includeNamespaces: [{ database: 'b' }] };
 
@@ -46,16 +49,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   rerun: ['another run', { rerun: 'again' }],
   parallelism: ['the same run', { parallelism: 7 }],
   ttlSecondsAfterFinished: ['the same run', { ttlSecondsAfterFinished: 60 }],
-  'verifier.image': ['the same run', pods({ image: 'example.dev/other:1' })],
-  'verifier.imagePullPolicy': ['the same run', pods({ imagePullPolicy: 'Always' })],
-  'verifier.imagePullSecrets': ['the same run', pods({ imagePullSecrets: [{ name: 'a' }] })],
-  'verifier.resources.requests': ['the same run', pods({ resources: { requests: { cpu: 1 } } })],
-  'verifier.resources.limits': ['the same run', pods({ resources: { limits: { cpu: 1 } } })],
-  'verifier.nodeSelector': ['the same run', pods({ nodeSelector: { a: 'b' } })],
-  'verifier.tolerations': ['the same run', pods({ tolerations: [{ key: 'a' }] })],
-  'verifier.affinity': ['the same run', pods({ affinity: {} })],
-  'verifier.tls.secretName': ['the same run', pods({ tls: { secretName: 'a' } })],
-  'verifier.logLevel': ['the same run', pods({ logLevel: 'debug' })],
+  ...podFields,
 };
 
 /** Fields that are absent or present as a whole. */

@@ -4,7 +4,7 @@ import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import { optionsDigest } from '../../service/options-digest.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { CheckAnswer, SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
+import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import { parseStartBody, topologyErrors } from './command-bodies.ts';
 
 const clusters = { source: 'cluster0', destination: 'cluster1' };
@@ -19,10 +20,7 @@ describe('parseStartBody', () => {
   it('fills in the defaults', () => {
     assert.deepEqual(parseStartBody(clusters), {
       ...clusters,
-      buildIndexes: 'beforeDataCopy',
-      enableUserWriteBlocking: false,
-      reversible: false,
-      detectDuplicateIds: false,
+      ...defaultOptions,
     });
   });
 

@@ -1,10 +1,11 @@
-import { Ajv, type ErrorObject } from 'ajv';
-import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
+import { Ajv, type ErrorObject, type Options } from 'ajv';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
+import type { StartBody } from '../../sync-api/json.ts';
+import type { DefaultedOptions } from '../../sync-api/start-options.ts';
 
 /** `sharding` of a start body (contract 2.4). */
 export interface ShardingOptions {
@@ -71,31 +72,21 @@ function invalid(entry: ShardingEntry, problem: string): SyncError {
   );
 }
 
-import schema from './start-body.schema.json' with { type: 'json' };
+import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 
 /** Name of a cluster in the start body: the option that holds its connection string. */
 export type ClusterName = 'cluster0' | 'cluster1';
 
 const clusterNames = ['cluster0', 'cluster1'] as const satisfies ClusterName[];
 
-/** When indexes are built on the destination. */
-export type BuildIndexes = 'beforeDataCopy' | 'afterDataCopy' | 'never';
-
 /** A checked start body, with its defaults filled in. */
-export interface StartOptions {
+export interface StartOptions
+  extends Omit<StartBody, keyof DefaultedOptions | 'initialData' | 'sharding'>, DefaultedOptions {
   readonly source: ClusterName;
   readonly destination: ClusterName;
-  readonly buildIndexes: BuildIndexes;
-  readonly enableUserWriteBlocking: boolean;
-  readonly reversible: boolean;
-  readonly detectDuplicateIds: boolean;
-  readonly includeNamespaces?: readonly NamespaceFilterEntry[];
-  readonly excludeNamespaces?: readonly NamespaceFilterEntry[];
   readonly sharding?: ShardingOptions;
   /** Whether the destination has a copy of the data already, such as a restored backup: none by default. */
   readonly initialData?: 'Present';
-  /** A word of mongosync's: there is no embedded verifier, and progress says so to those who ask for it. */
-  readonly verification?: { readonly enabled: boolean };
 }
 
 /** What the schema guarantees: it accepts any text for the name of a cluster, which has its own error. */
@@ -104,7 +95,10 @@ type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'>
     readonly initialData?: 'Absent' | 'Present';
   };
 
-const checks = { useDefaults: true, allowUnionTypes: true, strictRequired: false } as const;
+const checks: Options = {
+  ...{ useDefaults: true, allowUnionTypes: true, strictRequired: false },
+  keywords: ['x-flag'],
+};
 
 /** Ends at the first error: the cost of gathering all of them grows with the square of their number (ajv 8.20). */
 const validate = new Ajv(checks).compile<BodyBySchema>(schema);

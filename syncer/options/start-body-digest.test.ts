@@ -1,94 +1,23 @@
 import assert from 'node:assert/strict';
-import { differencesOf, optionsDigest, startDefaults } from '../../service/options-digest.ts';
-import schema from './start-body.schema.json' with { type: 'json' };
+import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
+import { startDefaults } from '../../sync-api/start-options.ts';
+import { defaultOptions, otherStarts } from '../../sync-api/testing/start-examples.ts';
+import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 import { parseStartBody } from './command-bodies.ts';
 
 const clusters = { source: 'cluster0', destination: 'cluster1' };
 
 describe('the digest of a start body', () => {
-  const entry = {
-    database: 'a',
-    collection: 'b',
-    shardCollection: { key: [{ x: 1 }] },
-  };
-  const sharding = (change: object): object => ({
-    sharding: { shardingEntries: [{ ...entry, ...change }] },
-  });
-  const filters = (name: string): Record<string, [object, object]> => {
-    const one = (change: object): object => ({ [name]: [{ database: 'a', ...change }] });
-    const regex = (field: string, change: object): object => ({
-      [name]: [
-        {
-          ...(field === 'collectionsRegex' && { database: 'a' }),
-          [field]: { pattern: 'x', ...change },
-        },
-      ],
-    });
-    const path = `${name}[]`;
-    return {
-      [name]: [{}, one({})],
-      [path]: [one({}), { [name]: [{ database: 'a' }, { database: 'b' }] }],
-      [`${path}.database`]: [one({}), one({ database: 'b' })],
-      [`${path}.databaseRegex`]: [one({}), regex('databaseRegex', {})],
-      [`${path}.databaseRegex.pattern`]: [
-        regex('databaseRegex', {}),
-        regex('databaseRegex', { pattern: 'y' }),
-      ],
-      [`${path}.databaseRegex.options`]: [
-        regex('databaseRegex', {}),
-        regex('databaseRegex', { options: 'i' }),
-      ],
-      [`${path}.collections`]: [one({}), one({ collections: ['b'] })],
-      [`${path}.collections[]`]: [one({ collections: ['b'] }), one({ collections: ['c'] })],
-      [`${path}.collectionsRegex`]: [one({}), regex('collectionsRegex', {})],
-      [`${path}.collectionsRegex.pattern`]: [
-        regex('collectionsRegex', {}),
-        regex('collectionsRegex', { pattern: 'y' }),
-      ],
-      [`${path}.collectionsRegex.options`]: [
-        regex('collectionsRegex', {}),
-        regex('collectionsRegex', { options: 'i' }),
-      ],
-    };
-  };
-  const entries = 'sharding.shardingEntries';
-  const key = `${entries}[].shardCollection.key`;
-  const ofKey = (...parts: object[]): object => sharding({ shardCollection: { key: parts } });
   /** Two bodies that differ only in this property. */
-  const changes: Record<string, [object, object]> = {
+  const changes: Record<string, readonly [object, object]> = {
+    ...otherStarts,
     source: [{}, { source: 'cluster1' }],
     destination: [{}, { destination: 'cluster0' }],
-    buildIndexes: [{}, { buildIndexes: 'never' }],
-    enableUserWriteBlocking: [{}, { enableUserWriteBlocking: true }],
-    reversible: [
-      { enableUserWriteBlocking: true },
-      { enableUserWriteBlocking: true, reversible: true },
-    ],
-    detectDuplicateIds: [{}, { detectDuplicateIds: true }],
-    ...filters('includeNamespaces'),
-    ...filters('excludeNamespaces'),
-    initialData: [{}, { initialData: 'Present' }],
     verification: [{}, { verification: { enabled: false } }],
     'verification.enabled': [
       { verification: { enabled: false } },
       { verification: { enabled: true } },
     ],
-    sharding: [{}, { sharding: { shardingEntries: [] } }],
-    'sharding.createSupportingIndexes': [
-      { sharding: { shardingEntries: [] } },
-      { sharding: { shardingEntries: [], createSupportingIndexes: true } },
-    ],
-    [entries]: [{ sharding: { shardingEntries: [] } }, sharding({})],
-    [`${entries}[]`]: [
-      sharding({}),
-      { sharding: { shardingEntries: [entry, { ...entry, database: 'c' }] } },
-    ],
-    [`${entries}[].database`]: [sharding({}), sharding({ database: 'c' })],
-    [`${entries}[].collection`]: [sharding({}), sharding({ collection: 'c' })],
-    [`${entries}[].shardCollection`]: [sharding({}), ofKey({ y: 1 })],
-    [key]: [ofKey({ x: 1 }), ofKey({ x: 1 }, { y: 1 })],
-    [`${key}[]`]: [ofKey({ x: 1 }), ofKey({ y: 1 })],
-    [`${key}[].*`]: [ofKey({ x: 1 }), ofKey({ x: 'hashed' })],
   };
 
   it('is covered below for every property that the schema has', () => {
@@ -110,15 +39,19 @@ describe('the digest of a start body', () => {
     });
   }
 
-  it('takes for defaults what the schema fills in', () => {
-    assert.deepEqual(startDefaults, defaultsOf(schema));
+  it('takes for defaults what has been one: another would make another sync of each that has begun', () => {
+    assert.deepEqual(startDefaults, {
+      ...defaultOptions,
+      sharding: { createSupportingIndexes: false },
+    });
+    const options = { ...clusters, ...otherStarts.sharding[1] };
+    assert.equal(optionsDigest(parseStartBody(options)), optionsDigest(options));
   });
 });
 
 interface Node {
   readonly type?: unknown;
   readonly $ref?: string;
-  readonly default?: unknown;
   readonly properties?: Readonly<Record<string, Node>>;
   readonly items?: Node;
   readonly additionalProperties?: unknown;
@@ -138,17 +71,6 @@ function propertiesOf(node: Node, path = ''): string[] {
     ...(items ? below(items, `${path}[]`) : []),
     ...(typeof additionalProperties === 'object' ? [`${path}.*`] : []),
   ];
-}
-
-function defaultsOf(node: Node): Record<string, unknown> {
-  const { properties = {} } = resolved(node);
-  return Object.fromEntries(
-    Object.entries(properties).flatMap(([name, child]) => {
-      if (child.default !== undefined) return [[name, child.default]];
-      const inner = defaultsOf(child);
-      return Object.keys(inner).length > 0 ? [[name, inner]] : [];
-    }),
-  );
 }
 
 function resolved(node: Node): Node {

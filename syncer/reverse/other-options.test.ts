@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
-import schema from '../options/start-body.schema.json' with { type: 'json' };
+import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
+import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import { parseResetBody, type StartOptions } from '../options/command-bodies.ts';
 import { digestOf, requireSameOptions } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
@@ -8,22 +9,16 @@ import { requireNoParameters } from '../store/transitions.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 import { reversedState } from './hand-over.ts';
 
-const filter = [{ database: 'a' }];
 const record = reversibleSync();
 
-/** Each field of a start with a value other than the sync's. */
+/** Each field of a start with a value other than the sync's, which blocks writes and is reversible. */
 const fields: Readonly<Record<string, Partial<StartOptions>>> = {
+  ...Object.fromEntries(otherOptions.map(([name, , other]) => [name, other])),
   source: { source: 'cluster1' },
   destination: { destination: 'cluster0' },
-  buildIndexes: { buildIndexes: 'afterDataCopy' },
   enableUserWriteBlocking: { enableUserWriteBlocking: false },
-  includeNamespaces: { includeNamespaces: filter },
-  excludeNamespaces: { excludeNamespaces: filter },
   reversible: { reversible: false },
-  initialData: { initialData: 'Present' },
-  detectDuplicateIds: { detectDuplicateIds: true },
   verification: { verification: { enabled: true } },
-  sharding: { sharding: { createSupportingIndexes: true, shardingEntries: [] } },
 };
 
 /** The sync, committed and reversed this many times. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { Topologies } from './clusters.ts';
 import { newRecord, type InstanceRecord, type SyncRecord } from './records.ts';
 import {
@@ -21,10 +22,7 @@ const topologies: Topologies = {
 const options = {
   source: 'cluster0',
   destination: 'cluster1',
-  buildIndexes: 'beforeDataCopy',
-  enableUserWriteBlocking: false,
-  reversible: false,
-  detectDuplicateIds: false,
+  ...defaultOptions,
 } as const;
 const begun = newRecord(options, topologies, 'a');
 const now = new Date('2026-01-01T00:01:00Z');

@@ -1,5 +1,5 @@
 import { SyncError } from '../../service/errors.ts';
-import { differencesOf, optionsDigest } from '../../service/options-digest.ts';
+import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncState } from './transitions.ts';
 import type { InstanceRecord, SyncRecord } from './records.ts';

@@ -1,3 +1,4 @@
+import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { Topologies } from '../store/clusters.ts';
 import { newRecord, type SyncRecord } from '../store/records.ts';
@@ -16,10 +17,9 @@ const topologies: Topologies = {
 const options: StartOptions = {
   source: 'cluster0',
   destination: 'cluster1',
-  buildIndexes: 'beforeDataCopy',
+  ...defaultOptions,
   enableUserWriteBlocking: true,
   reversible: true,
-  detectDuplicateIds: false,
 };
 
 /** The record of a new reversible sync of two replica sets, from cluster0 to cluster1. */

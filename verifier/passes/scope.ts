@@ -2,33 +2,22 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import {
-  NamespaceFilter,
-  serverMatcher,
-  type NamePattern,
-  type NamespaceFilterEntry,
-} from '../../mongo/namespace-filter.ts';
+import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { messageOf, shortened, SyncError } from '../../service/errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import type { OfSides } from '../compare/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
-
-/** Limits of a filter, the same as the syncer's: any other filter cannot mean what the sync has moved, and would find it equal unseen. */
-const maxEntries = 256;
-const maxCollections = 1_024;
-const maxDatabaseName = 63;
-const maxCollectionName = 255;
-const maxPattern = 1_024;
-const databaseName = /^[^/\\. "$\0]+$/;
-const patternOptions = /^[imsx]{0,4}$/;
+import {
+  selectionOf,
+  selectionOptions,
+  type Selection,
+  type SelectionOption,
+} from '../store/selection.ts';
 
 /** What to compare, according to the options. */
-export interface ScopeOptions {
+export interface ScopeOptions extends Readonly<Record<SelectionOption, string | undefined>> {
   readonly verifyAll: boolean;
-  /** JSON, in the syncer's format. */
-  readonly includeNamespaces: string | undefined;
-  readonly excludeNamespaces: string | undefined;
 }
 
 /** Which namespaces are compared. */
@@ -67,7 +56,7 @@ export async function readScope(
   const mayLackIndexes = recorded?.options['buildIndexes'] === 'never';
   const rest = { mayLackIndexes, sync: recorded?.identity ?? null };
   if (given) return { ...given, ...rest };
-  if (options.verifyAll) return { includeNamespaces: null, excludeNamespaces: null, ...rest };
+  if (options.verifyAll) return { ...selectionOf(() => undefined), ...rest };
   if (recorded === undefined) {
     throw new SyncError(
       'NothingToCompare',
@@ -75,11 +64,7 @@ export async function readScope(
     );
   }
   try {
-    return {
-      includeNamespaces: entries(recorded.options['includeNamespaces']),
-      excludeNamespaces: entries(recorded.options['excludeNamespaces']),
-      ...rest,
-    };
+    return { ...selectionOf((option) => recorded.options[option] as unknown), ...rest };
   } catch (error) {
     const reason = `the namespace filter of the sync recorded on the destination cannot be read: another version of clustersync wrote it`;
     throw new SyncError('CheckFailed', reason, { cause: error });
@@ -108,9 +93,7 @@ export async function requireSameScope(
 
 /** How the present sync differs from the one that was verified. */
 function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
-  const filterIn = ({ includeNamespaces, excludeNamespaces }: ScopeRecord): unknown => {
-    return [includeNamespaces, excludeNamespaces];
-  };
+  const filterIn = (scope: ScopeRecord): unknown => selectionOptions.map((name) => scope[name]);
   return [
     ...(isDeepStrictEqual(filterIn(stored), filterIn(now)) ? [] : ['selects other namespaces']),
     ...(stored.mayLackIndexes === now.mayLackIndexes ? [] : ['omits other indexes']),
@@ -141,33 +124,27 @@ export async function requireSomethingSelected(
 }
 
 /**
- * The filter in the options; undefined if there is none.
+ * The filter in the options, each JSON in the syncer's format; undefined if there is none.
  * @throws SyncError InvalidOption, naming the option.
  */
-export function filterOf({
-  verifyAll,
-  includeNamespaces,
-  excludeNamespaces,
-}: ScopeOptions): Pick<ScopeRecord, 'includeNamespaces' | 'excludeNamespaces'> | undefined {
-  if (includeNamespaces === undefined && excludeNamespaces === undefined) return undefined;
-  if (verifyAll) {
+export function filterOf(options: ScopeOptions): Selection | undefined {
+  if (selectionOptions.every((option) => options[option] === undefined)) return undefined;
+  if (options.verifyAll) {
     throw new SyncError('InvalidOption', '--verifyAll and a namespace filter exclude each other');
   }
-  return {
-    includeNamespaces: parsed('includeNamespaces', includeNamespaces),
-    excludeNamespaces: parsed('excludeNamespaces', excludeNamespaces),
-  };
+  try {
+    return selectionOf((option) => parsed(options[option]));
+  } catch (error) {
+    throw new SyncError('InvalidOption', `--${messageOf(error)}`, { cause: error });
+  }
 }
 
-function parsed(option: string, text: string | undefined): NamespaceFilterEntry[] | null {
-  if (text === undefined) return null;
-  try {
-    const list = entries(JSON.parse(text));
-    if (list === null || list.length === 0) throw new Error('expected an array of entries');
-    return list;
-  } catch (error) {
-    throw new SyncError('InvalidOption', `--${option}: ${messageOf(error)}`, { cause: error });
-  }
+function parsed(text: string | undefined): unknown {
+  if (text === undefined) return undefined;
+  const value = JSON.parse(text) as unknown;
+  if (value === null || (Array.isArray(value) && value.length === 0))
+    throw new Error('expected an array of entries');
+  return value;
 }
 
 /** The parts of a sync's record that a verification depends on. */
@@ -210,78 +187,6 @@ function identityOf({ startedAt, reversals }: StoredSync): string | undefined {
   return `started ${startedAt.toISOString()}, reversed ${turns}`;
 }
 
-function entries(value: unknown): NamespaceFilterEntry[] | null {
-  if (value === undefined || value === null) return null;
-  if (!Array.isArray(value)) throw new Error('expected an array of entries');
-  if (value.length > maxEntries) throw new Error(`there are more than ${maxEntries} entries`);
-  return value.map(filterEntry);
-}
-
-function filterEntry(value: unknown): NamespaceFilterEntry {
-  if (!isObject(value)) throw new Error('an entry is an object');
-  const { database, databaseRegex, collections, collectionsRegex, ...others } = withoutNulls(value);
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw new Error(`an entry has no field ${JSON.stringify(other)}`);
-  if (database !== undefined) requireDatabaseName(database);
-  if ((database === undefined) === (databaseRegex === undefined)) {
-    throw new Error('an entry has either database or databaseRegex');
-  }
-  if (collections !== undefined && collectionsRegex !== undefined) {
-    throw new Error('an entry has collections or collectionsRegex, not both');
-  }
-  return {
-    ...(database === undefined ? {} : { database }),
-    ...(databaseRegex === undefined ? {} : { databaseRegex: namePattern(databaseRegex) }),
-    ...(collections === undefined ? {} : { collections: names(collections) }),
-    ...(collectionsRegex === undefined ? {} : { collectionsRegex: namePattern(collectionsRegex) }),
-  };
-}
-
-function names(value: unknown): string[] {
-  if (!Array.isArray(value)) throw new Error('collections is an array of names');
-  if (value.length === 0 || value.length > maxCollections)
-    throw new Error(`collections is an array of 1 to ${maxCollections} names`);
-  return value.map((name) => {
-    if (typeof name !== 'string') throw notText('a name of collections');
-    if (name === '' || name.length > maxCollectionName || name.includes('\0'))
-      throw new Error(`${shown(name)} cannot be the name of a collection`);
-    return name;
-  });
-}
-
-function requireDatabaseName(name: unknown): asserts name is string {
-  if (typeof name !== 'string') throw notText('database');
-  if (name.length > maxDatabaseName || !databaseName.test(name))
-    throw new Error(`${shown(name)} cannot be the name of a database`);
-}
-
-function shown(name: string): string {
-  return JSON.stringify(shortened(name, maxDatabaseName));
-}
-
-function namePattern(value: unknown): NamePattern {
-  if (!isObject(value)) throw new Error('a regex is an object with pattern and options');
-  const { pattern, options, ...others } = withoutNulls(value);
-  const [other] = Object.keys(others);
-  if (other !== undefined) throw new Error(`a regex has no field ${JSON.stringify(other)}`);
-  if (typeof pattern !== 'string') throw notText('pattern');
-  if (pattern === '' || pattern.length > maxPattern || pattern.includes('\0'))
-    throw new Error(`pattern has 1 to ${maxPattern} characters, none of them NUL`);
-  if (options !== undefined && typeof options !== 'string') throw notText('options');
-  if (options !== undefined && !patternOptions.test(options))
-    throw new Error('options are any of i, m, s, x');
-  return options === undefined ? { pattern } : { pattern, options };
-}
-
-/** The driver stores undefined as null. */
-function withoutNulls(value: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== null));
-}
-
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function notText(what: string): Error {
-  return new Error(`${what} is a text`);
 }

@@ -3,6 +3,7 @@ import { SyncError } from '../../service/errors.ts';
 import { sidesOf } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import { planKey, type Proof, type ScopeRecord } from '../store/records.ts';
+import { selectionOptions } from '../store/selection.ts';
 import type { Begun } from './following.ts';
 import type { CoordinatorLease } from './coordinator-lease.ts';
 import type { NextPass, PassContext } from './pass-runner.ts';
@@ -56,8 +57,8 @@ export async function decide(
 }
 
 /** How a verification ends that has nothing to compare at its end: `equal` would say nothing about the intended data. */
-function nothingCompared({ includeNamespaces, excludeNamespaces }: ScopeRecord): SyncError {
-  const isOfAll = includeNamespaces === null && excludeNamespaces === null;
+function nothingCompared(scope: ScopeRecord): SyncError {
+  const isOfAll = selectionOptions.every((option) => scope[option] === null);
   return new SyncError(
     'CheckFailed',
     isOfAll

@@ -1,8 +1,8 @@
 import type { Binary, Timestamp } from 'mongodb';
-import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
 import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
+import type { Selection } from './selection.ts';
 
 /** Version of the stored state: any other one is refused. */
 export const formatVersion = 7;
@@ -11,9 +11,7 @@ export const formatVersion = 7;
 export type PassKind = 'first' | 'recheck' | 'last';
 
 /** The subject of a verification, as it was at its start. */
-export interface ScopeRecord {
-  readonly includeNamespaces: readonly NamespaceFilterEntry[] | null;
-  readonly excludeNamespaces: readonly NamespaceFilterEntry[] | null;
+export interface ScopeRecord extends Selection {
   /** True if the sync leaves out what indexes it can (`buildIndexes: never`). */
   readonly mayLackIndexes: boolean;
   /** The sync on the destination: when it was started, and how often it was reversed. Null if that was unknown. */

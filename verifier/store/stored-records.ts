@@ -1,8 +1,8 @@
 import type { Document, Timestamp } from 'mongodb';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
-import type { NamespaceFilterEntry } from '../../mongo/namespace-filter.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
+import { messageOf } from '../../service/errors.ts';
 import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
 import type {
   ErrorRecord,
@@ -19,6 +19,7 @@ import type {
   TaskWork,
   VerificationRecord,
 } from './records.ts';
+import { selectionOf, selectionOptions, type Selection } from './selection.ts';
 
 // Stored state is only used after it was checked: each reader throws SyncError StoredStateInvalid.
 
@@ -85,37 +86,24 @@ function amountIn(value: CheckedValue): Amount {
 
 function scopeIn(value: CheckedValue | null): ScopeRecord | null {
   return ifThere(value, (scope) => ({
-    includeNamespaces: entriesIn(scope.orNull('includeNamespaces')),
-    excludeNamespaces: entriesIn(scope.orNull('excludeNamespaces')),
+    ...selectionIn(scope),
     mayLackIndexes: scope.field('mayLackIndexes').boolean(),
     sync: scope.orNull('sync')?.text() ?? null,
   }));
 }
 
-function entriesIn(value: CheckedValue | null): NamespaceFilterEntry[] | null {
-  return ifThere(value, (list) => list.list().map(entryIn));
-}
-
-function entryIn(value: CheckedValue): NamespaceFilterEntry {
-  const database = value.optional('database')?.text();
-  const databaseRegex = patternIn(value.optional('databaseRegex'));
-  const collections = value
-    .optional('collections')
-    ?.list()
-    .map((name) => name.text());
-  const collectionsRegex = patternIn(value.optional('collectionsRegex'));
-  return {
-    ...(database !== undefined && { database }),
-    ...(databaseRegex && { databaseRegex }),
-    ...(collections && { collections }),
-    ...(collectionsRegex && { collectionsRegex }),
-  };
-}
-
-function patternIn(value: CheckedValue | undefined): NamespaceFilterEntry['databaseRegex'] {
-  if (value === undefined) return undefined;
-  const options = value.optional('options')?.text();
-  return { pattern: value.field('pattern').text(), ...(options !== undefined && { options }) };
+function selectionIn(scope: CheckedValue): Selection {
+  const given = new Map(selectionOptions.map((option) => [option, scope.orNull(option)]));
+  try {
+    return selectionOf((option) =>
+      given
+        .get(option)
+        ?.list()
+        .map((entry) => entry.document()),
+    );
+  } catch (error) {
+    throw scope.error(`cannot be read: ${messageOf(error)}`);
+  }
 }
 
 function startIn(value: CheckedValue): Start {

@@ -15,7 +15,7 @@ export const made = operandObjects(
     args: ['--id=old'],
     token: 'token',
     podIndexVariable: 'CLUSTERSYNC_INSTANCE',
-    secrets: [{ folder: 'source', secretName: 'old-uri', key: 'uri' }],
+    secrets: [{ folder: 'source', secretName: 'old-uri', items: [{ key: 'uri', path: 'uri' }] }],
     options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' } },
     secretsHash: 'hash',
   },

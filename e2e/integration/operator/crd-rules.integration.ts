@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
+import type { StartOption } from '../../../sync-api/start-options.ts';
+import { defaultOptions, otherOptions } from '../../../sync-api/testing/start-examples.ts';
 import { smallestSpec } from './custom-resources.ts';
 import { namespace, refused, RulesServer, signal } from './rules-server.ts';
 import { verificationRules } from './verification-rules.ts';
+
+/** How a change of an option of a start is refused. */
+function changeRefusal(name: StartOption): RegExp {
+  if (name === 'initialData') return /initialData can be changed only together with startOver/;
+  // The message about sharding names the field beside it.
+  return new RegExp(
+    name === 'sharding' ? 'sharding.*cannot be changed' : `${name} cannot be changed`,
+  );
+}
 
 describe('the rules of the custom resources, on a real API server', () => {
   const server = RulesServer.use();
@@ -13,10 +24,7 @@ describe('the rules of the custom resources, on a real API server', () => {
       assert.deepEqual(spec, {
         source: { name: 'old', uriSecretRef: { name: 'old-uri', key: 'uri' } },
         destination: { name: 'new', uriSecretRef: { name: 'new-uri', key: 'uri' } },
-        buildIndexes: 'beforeDataCopy',
-        enableUserWriteBlocking: false,
-        reversible: false,
-        detectDuplicateIds: false,
+        ...defaultOptions,
         state: 'Running',
         direction: 'Forward',
         commit: {
@@ -35,10 +43,10 @@ describe('the rules of the custom resources, on a real API server', () => {
     it('takes every option', async () => {
       const spec = {
         ...smallestSpec,
+        ...(Object.assign({}, ...otherOptions.map(([, , other]) => other)) as object),
         buildIndexes: 'afterDataCopy',
         enableUserWriteBlocking: true,
         reversible: true,
-        detectDuplicateIds: true,
         includeNamespaces: [
           { database: 'shop', collections: ['orders', 'items'] },
           { databaseRegex: { pattern: '^log' }, collectionsRegex: { pattern: 'x', options: 'i' } },
@@ -225,31 +233,7 @@ describe('the rules of the custom resources, on a real API server', () => {
         /source.*cannot be changed/,
       ],
       ['destination', {}, { destination: { name: 'another' } }, /destination.*cannot be changed/],
-      ['buildIndexes', {}, { buildIndexes: 'never' }, /buildIndexes cannot be changed/],
-      [
-        'enableUserWriteBlocking',
-        {},
-        { enableUserWriteBlocking: true },
-        /enableUserWriteBlocking cannot be changed/,
-      ],
-      [
-        'reversible',
-        { enableUserWriteBlocking: true },
-        { reversible: true },
-        /reversible cannot be changed/,
-      ],
-      [
-        'detectDuplicateIds',
-        {},
-        { detectDuplicateIds: true },
-        /detectDuplicateIds cannot be changed/,
-      ],
-      [
-        'includeNamespaces, where there were none',
-        {},
-        { includeNamespaces: [{ database: 'a' }] },
-        /includeNamespaces cannot be changed/,
-      ],
+      ...otherOptions.map(([name, one, other]) => [name, one, other, changeRefusal(name)] as const),
       [
         'includeNamespaces, taking them away',
         { includeNamespaces: [{ database: 'a' }] },
@@ -257,12 +241,11 @@ describe('the rules of the custom resources, on a real API server', () => {
         /includeNamespaces cannot be changed/,
       ],
       [
-        'excludeNamespaces',
+        'excludeNamespaces, to others',
         { excludeNamespaces: [{ database: 'a' }] },
         { excludeNamespaces: [{ database: 'b' }] },
         /excludeNamespaces cannot be changed/,
       ],
-      ['sharding', {}, { sharding: { shardingEntries: [] } }, /sharding.*cannot be changed/],
       [
         'state back from Committed',
         { state: 'Committed' },

@@ -10,8 +10,8 @@ import {
 } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
-import { optionsDigest } from '../../../service/options-digest.ts';
-import schema from '../../../syncer/options/start-body.schema.json' with { type: 'json' };
+import { optionsDigest } from '../../../sync-api/options-digest.ts';
+import { otherOptions } from '../../../sync-api/testing/start-examples.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
@@ -43,20 +43,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
   }
 
-  const blocking = { enableUserWriteBlocking: true };
   const filter = [{ database: 'shop', collectionsRegex: { pattern: 'a' } }];
-  /** A spec, and another one that differs from it in this option alone. */
-  const options: Record<string, [object, object]> = {
-    buildIndexes: [{}, { buildIndexes: 'afterDataCopy' }],
-    enableUserWriteBlocking: [blocking, {}],
-    includeNamespaces: [{ includeNamespaces: filter }, {}],
-    excludeNamespaces: [{}, { excludeNamespaces: filter }],
-    reversible: [{ ...blocking, reversible: true }, blocking],
-    initialData: [{}, { initialData: 'Present' }],
-    detectDuplicateIds: [{}, { detectDuplicateIds: true }],
-    sharding: [{}, { sharding: { shardingEntries: [] } }],
-  };
-
   /** A syncer that has a memory of its own, as the destination is: it outlives its pods. */
   async function playSyncer(address: string): Promise<StandIn> {
     const syncer = await StandIn.start(address, 27182, { progress: idle });
@@ -80,14 +67,7 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     return await ground.untilSync(namespace, expected, (now) => readiness(now) === expected);
   }
 
-  it('is tested below with each option of a start', () => {
-    const names = Object.keys(schema.properties).filter(
-      (name) => !['source', 'destination', 'verification'].includes(name),
-    );
-    assert.deepEqual(Object.keys(options).sort(), names.sort());
-  });
-
-  for (const [name, [first, second]] of Object.entries(options)) {
+  for (const [name, first, second] of otherOptions) {
     it(`with another ${name} does not take the sync up; with the former one it does`, async () => {
       const place = await ground.newPlace();
       const { namespace } = place;

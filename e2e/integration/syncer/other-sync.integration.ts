@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { deploymentDigest } from '../../../mongo/proven-hosts.ts';
 import { askTopology } from '../../../mongo/topology.ts';
-import { optionsDigest } from '../../../service/options-digest.ts';
+import { optionsDigest } from '../../../sync-api/options-digest.ts';
 import {
   deploymentHeader,
   destinationHeader,

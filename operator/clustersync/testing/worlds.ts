@@ -1,8 +1,10 @@
 import { readProgress } from '../../../sync-api/syncer-answers.ts';
+import { defaultOptions } from '../../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
+import { givenSecrets } from '../../operand/testing/given-secrets.ts';
 import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
 import { decide, type Decision, type World } from '../decide.ts';
 import type { CheckView } from '../start-checks.ts';
@@ -33,10 +35,7 @@ export function clusterSync(
     spec: {
       source: { name: 'old', uriSecretRef: { name: 'old-uri', key: 'uri' } },
       destination: { name: 'new', uriSecretRef: { name: 'new-uri', key: 'connection' } },
-      buildIndexes: 'beforeDataCopy',
-      enableUserWriteBlocking: false,
-      reversible: false,
-      detectDuplicateIds: false,
+      ...defaultOptions,
       state: 'Running',
       direction: 'Forward',
       commit: manual,
@@ -68,14 +67,11 @@ export function emptyWorld(parts: Partial<World> = {}): World {
       images: ['example.dev'],
       operatorNamespace: 'clustersync',
     },
-    source: { kind: 'found', value: 'b2xk' },
-    destination: { kind: 'found', value: 'bmV3' },
-    authority: undefined,
+    ...givenSecrets,
     claim: { kind: 'held' },
     commit: { hold: undefined, workloads: undefined, verification: undefined },
     sourceView: { kind: 'unknown' },
     check: noCheck,
-    token: 'token',
     statefulSet: undefined,
     pods: new Map(),
     observations: new Map(),

@@ -3,6 +3,21 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import type { Definition } from '../../../crds/definition.ts';
 import type { SchemaNode } from '../../../crds/json-schema.ts';
+import type { OperandOptions } from '../../api/clustersync.ts';
+
+/** The options of pods, by their paths in `spec.syncer` and `spec.verifier`, each with another value. */
+export const otherPodOptions: Readonly<Record<string, Partial<OperandOptions>>> = {
+  image: { image: 'example.dev/other:1' },
+  imagePullPolicy: { imagePullPolicy: 'Always' },
+  imagePullSecrets: { imagePullSecrets: [{ name: 'a' }] },
+  'resources.requests': { resources: { requests: { cpu: 1 } } },
+  'resources.limits': { resources: { limits: { cpu: 1 } } },
+  nodeSelector: { nodeSelector: { a: 'b' } },
+  tolerations: { tolerations: [{ key: 'a' }] },
+  affinity: { affinity: {} },
+  'tls.secretName': { tls: { secretName: 'a' } },
+  logLevel: { logLevel: 'debug' },
+};
 
 /** The schema of the spec in a definition of crds/. */
 export function specSchema(file: string): SchemaNode {

@@ -8,6 +8,7 @@ import type { StatefulSet } from '../../kube/builtin-resources.ts';
 import { findCondition } from '../../kube/conditions.ts';
 import type { Observation } from '../../operand/observation.ts';
 import { progressAnswer } from '../../operand/operand-api.ts';
+import { givenSecrets } from '../../operand/testing/given-secrets.ts';
 import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
 import { clusterSyncIn } from '../../testing/clustersyncs.ts';
 import { decide, type Decision, type World } from '../decide.ts';
@@ -54,10 +55,7 @@ export function world(parts: Partial<World> = {}): World {
       images: ['example.dev'],
     },
     clusterSync: changing,
-    source: { kind: 'found', value: 'a' },
-    destination: { kind: 'found', value: 'b' },
-    authority: undefined,
-    token: 'token',
+    ...givenSecrets,
     statefulSet: undefined,
     pod: undefined,
     observation: undefined,

@@ -1,13 +1,5 @@
 import { createHash } from 'node:crypto';
-
-/** The default of each option of POST /start. A test compares it with the schema of the body. */
-export const startDefaults: Readonly<Record<string, unknown>> = {
-  buildIndexes: 'beforeDataCopy',
-  enableUserWriteBlocking: false,
-  reversible: false,
-  detectDuplicateIds: false,
-  sharding: { createSupportingIndexes: false },
-};
+import { startDefaults } from './start-options.ts';
 
 /**
  * Identifies the options of a start: hexadecimal SHA-256 over canonical JSON of the body. It does not depend on the order of an object's
