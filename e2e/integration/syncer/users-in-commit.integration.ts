@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
-import { namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
+import { MongoClient } from 'mongodb';
+import { codeOf, serverCode } from '../../../mongo/server-errors.ts';
+import { userWritesBlocked } from '../../ground/mongod/users.ts';
+import { until } from '../../ground/until.ts';
+import { indexOf, namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
-describe('a commit that is taken up again when users may write already', () => {
+describe('a commit while users may write already', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+  });
 
-  it('leaves alone what users have dropped and created in the meantime', async () => {
+  it('is taken up again, and leaves alone what users have dropped and created in the meantime', async () => {
     const { source, destination } = pair;
     const shop = source.client.db('shop');
     for (const name of ['dropped', 'replaced'])
@@ -45,5 +52,47 @@ describe('a commit that is taken up again when users may write already', () => {
     );
     const indexes = await users.collection('slow').indexes();
     assert.equal(indexes.filter(({ hidden }) => hidden).length, 20);
+  });
+
+  it('keeps duplicates out of what is to be unique, from the first write of a user on', async () => {
+    const { source, destination } = pair;
+    const shop = source.client.db('shop');
+    const index = { key: { sku: 1 }, name: 'sku' };
+    await shop.command({ createIndexes: 'items', indexes: [{ ...index, unique: true }] });
+    await shop.collection<{ _id: number; sku: number }>('items').insertOne({ _id: 1, sku: 1 });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    await using user = new MongoClient(destination.set.uri('app'));
+    const copies = user.db('shop').collection<{ _id: number; sku: number }>('items');
+    // What comes before users may write, and what comes after it, leaves them time.
+    await using slow = await slowCommands(destination, ['collMod'], 500);
+    await syncer.commit();
+    let refusal: unknown;
+    await until('users are not blocked', async () => {
+      refusal = await copies.insertOne({ _id: 2, sku: 1 }).then(() => 'written', codeOf);
+      return refusal !== userWritesBlocked;
+    });
+    assert.equal(refusal, serverCode.duplicateKey);
+    await slow[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.equal((await indexOf(destination, 'shop', 'items', 'sku'))?.['unique'], true);
+  });
+
+  it('leaves alone a collection that a user puts in the place of one that is about to be changed', async () => {
+    const { source, destination } = pair;
+    const index = { key: { n: 1 }, name: 'n' };
+    const indexes = [{ ...index, hidden: true }];
+    await source.client.db('shop').command({ createIndexes: 'items', indexes });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    await using user = new MongoClient(destination.set.uri('app'));
+    const users = user.db('shop');
+    await using slow = await slowCommands(destination, ['collMod'], 2_000, 'shop.items');
+    await syncer.commit();
+    await slow.reached(1);
+    await users.dropCollection('items');
+    await users.command({ createIndexes: 'items', indexes: [index] });
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    const there = await indexOf(destination, 'shop', 'items', 'n');
+    assert.ok(there);
+    assert.equal(there['hidden'], undefined);
   });
 });
