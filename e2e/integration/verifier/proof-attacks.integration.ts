@@ -163,6 +163,32 @@ describe('verifier, attacks on the verdict', () => {
     assert.equal(progress.verdict, 'different');
   });
 
+  it('finds a change of the destination before the end of writes, of which its change stream tells late', async () => {
+    await fill();
+    await using session = await open();
+    await session.post('check');
+    await untilCovered();
+    const count = await fail({
+      mode: 'alwaysOn',
+      data: {
+        failCommands: ['getMore'],
+        namespace: 'admin.$cmd.aggregate',
+        blockConnection: true,
+        blockTimeMS: 3_000,
+      },
+    });
+    await clientOf(1)
+      .db('admin')
+      .command({ waitForFailPoint: 'failCommand', timesEntered: count + 1, maxTimeMS: 60_000 });
+    await pair.destination
+      .collection<Row>('items')
+      .updateOne({ _id: 7 }, { $set: { text: 'changed' } });
+    await session.post('writesOff');
+    const progress = await session.untilComplete();
+    assert.equal(progress.verdict, 'different');
+    assert.deepEqual(shown(progress), [['shop.items', 'differentDocument', '{"$numberInt":"7"}']]);
+  });
+
   it('gives no verdict where a note is lost of what a pass found to be different', async () => {
     await fill();
     const copies = pair.destination.collection<Row>('items');
