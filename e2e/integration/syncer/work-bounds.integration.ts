@@ -160,8 +160,8 @@ async function eventsLogged(syncer: SyncerProcess): Promise<number> {
 /** The folders of the syncer through which documents and changes go. */
 const pathOfData = /\/syncer\/(?:changes|copy|destination|source|store)\//;
 
-/** Looks at the source's oplog at intervals, beside the changes. */
-const besideData = '/syncer/changes/watch-applied-ops.ts';
+/** What is asked at intervals: for writes of applyOps, beside the changes, and for the end of what an earlier process has sent. */
+const besideData = /\/(?:watch-applied-ops|earlier-writes)\.ts:/;
 
 /** Records the timers that code on the path of the data begins in this process, by the lines that begin them, until it is disposed of. */
 function countWaits(): Disposable & { readonly begun: string[] } {
@@ -175,7 +175,7 @@ function countWaits(): Disposable & { readonly begun: string[] } {
         .slice(2)
         .filter((line) => !line.includes('node:'))
         .find((line) => !line.includes('/service/sleep.ts'));
-      if (beginner !== undefined && pathOfData.test(beginner) && !beginner.includes(besideData))
+      if (beginner !== undefined && pathOfData.test(beginner) && !besideData.test(beginner))
         begun.push(beginner.trim());
     },
   });
