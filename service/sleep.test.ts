@@ -38,4 +38,14 @@ describe('backoffMs', () => {
       }),
     );
   });
+
+  it('allows ten attempts in the first minute, and five in each minute after that, unless told otherwise', () => {
+    const attemptsWithin = (ms: number, first: number): number => {
+      let attempt = first;
+      for (let left = ms; left >= 0; attempt++) left -= backoffMs(attempt, { random: () => 1 });
+      return attempt - first - 1;
+    };
+    assert.ok(attemptsWithin(60_000, 0) >= 10);
+    for (const first of [10, 30, 1_000]) assert.ok(attemptsWithin(60_000, first) >= 5);
+  });
 });

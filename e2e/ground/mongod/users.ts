@@ -30,6 +30,9 @@ export type SyncerRoles = keyof typeof syncerRoles;
  */
 export type TestUser = 'admin' | 'syncer' | 'app';
 
+/** The code by which a server refuses what `app` writes while users are blocked. */
+export const userWritesBlocked = 371;
+
 /** Roles of each user, in the order in which they are created: the first one needs the localhost exception. */
 export function rolesOfUsers(
   roles: SyncerRoles,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { Double, Int32, Long, ObjectId, type Db, type Document } from 'mongodb';
 import { commitAndWait, optionsOf, useClusterPair } from './cluster-pair.ts';
 import { byId, idsOfEveryType, type Row } from './every-id.ts';
+import { canBeSlow, delayNext } from './slow-commands.ts';
 
 const maxCappedBytes = 1e15;
 
@@ -130,7 +131,7 @@ describe('contract 4.2: collections and views that exist before the sync', () =>
 });
 
 describe('contract 4.2 and 4.1: collections that are changed, and odd ids, during the sync', () => {
-  const pair = useClusterPair();
+  const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
   });
@@ -146,6 +147,25 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
     await rows.updateOne({ _id: 1 }, { $set: { n: 'still not' } }, past);
     await rows.replaceOne({ _id: 2 }, { n: null }, past);
     await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('a capped collection of several fetches keeps its order, also when the first of them is inserted slowly', async () => {
+    const db = pair.source.client.db('data');
+    const text = 'x'.repeat(300_000);
+    await db.command({ create: 'rows', capped: true, size: 100_000_000 });
+    // At most 16 come in a fetch.
+    for (let n = 0; n < 48; n++) await db.collection<Row>('rows').insertOne({ _id: n, text });
+    const reached = await delayNext(pair.destination, 'insert', 1_000, { namespace: 'data.rows' });
+    await using syncer = await pair.syncing();
+    await reached();
+    await commitAndWait(syncer);
+    const copies = pair.destination.client.db('data').collection('rows');
+    const order = await copies.find().sort({ $natural: 1 }).project({ _id: 1 }).toArray();
+    assert.deepEqual(
+      order.map(({ _id }) => _id as unknown),
+      Array.from({ length: 48 }, (_, n) => n),
+    );
     await pair.assertEqual();
   });
 

@@ -1,4 +1,9 @@
+import { BSON, type Document } from 'mongodb';
+
 const opMsg = 2013;
+
+/** Where the document of a command begins: after the header (16 bytes), flags and the kind of section. */
+const documentOffset = 21;
 
 /** Commands that are of several kinds: what their bytes hold of each, the first that is found. */
 const variants: Readonly<Record<string, readonly (readonly [needle: string, kind: string])[]>> = {
@@ -27,4 +32,11 @@ export function commandKind(bytes: Buffer): string | undefined {
   if (name === 'hello' && !bytes.includes('lsid')) return undefined;
   for (const [needle, kind] of variants[name] ?? []) if (bytes.includes(needle)) return kind;
   return bytes.includes('clustersync_internal') ? `${name} of the state` : name;
+}
+
+/** The command at the beginning of what a client sends, without documents that come after it in sections of their own. Undefined if it is cut off, or is none. */
+export function commandOf(bytes: Buffer): Document | undefined {
+  if (commandKind(bytes) === undefined) return undefined;
+  const end = documentOffset + bytes.readInt32LE(documentOffset);
+  return end > bytes.length ? undefined : BSON.deserialize(bytes.subarray(documentOffset, end));
 }

@@ -60,6 +60,31 @@ describe('what is recorded of a copy', () => {
     assert.deepEqual(await copied(), [false, true]);
   });
 
+  it('is nothing of a division into partitions that was broken off, which another one replaces', async () => {
+    const bounds = [null, { _id: 1 }, { _id: 2 }, null];
+    const former = bounds.slice(1).map((max, index): Partition => {
+      return { collection: uuid, index, min: bounds[index] ?? null, max };
+    });
+    await store.putPartitions(uuid, former);
+    // What marks the division as whole comes last.
+    const end = { '_id.collection': uuid, '_id.index': -1 };
+    const stored = cluster.decoded.db('clustersync_internal').collection('partitions');
+    assert.equal((await stored.deleteOne(end)).deletedCount, 1);
+    const [first, second]: Partition[] = [
+      { collection: uuid, index: 0, min: null, max: { _id: 5 } },
+      { collection: uuid, index: 1, min: { _id: 5 }, max: null },
+    ];
+    assert.ok(first && second);
+    await store.putPartitions(uuid, [first, second]);
+    const found = (await evidence())?.partitions?.map(({ index, min, max }) => {
+      return [index, min === null, max === null];
+    });
+    assert.deepEqual(found, [
+      [0, true, false],
+      [1, false, true],
+    ]);
+  });
+
   it('is no collection that is not stored', async () => {
     const completing = store.completeCollections([uuid, new UUID()], 1);
     await assert.rejects(completing, { name: 'CopyIncomplete' });

@@ -236,7 +236,9 @@ describe('a sharded cluster synced into a replica set', () => {
     const [coordinator, other] = coordinatorID === 'from-0' ? [first, second] : [second, first];
     assert.ok(coordinator && other);
     // For longer than its lease.
-    const sent = await delayNext(pair.destination, 'renameCollection', 22_000, coordinatorID ?? '');
+    const sent = await delayNext(pair.destination, 'renameCollection', 22_000, {
+      id: coordinatorID ?? '',
+    });
     await source().rename('renamed');
     await sent();
     await coordinator.kill('SIGKILL');

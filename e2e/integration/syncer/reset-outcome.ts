@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { MongoClient, MongoServerError } from 'mongodb';
+import { userWritesBlocked } from '../../ground/mongod/users.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import type { Side } from './cluster-pair.ts';
-
-const userWritesBlocked = 371;
 
 /** Waits until the log of a syncer has a text. */
 export async function inLog(syncer: SyncerProcess, text: string): Promise<void> {

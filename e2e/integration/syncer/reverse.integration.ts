@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Db } from 'mongodb';
+import { codeOf } from '../../../mongo/server-errors.ts';
+import { userWritesBlocked } from '../../ground/mongod/users.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, indexOf, optionsOf, useClusterPair, type Side } from './cluster-pair.ts';
 import { otherSync } from './other-sync.ts';
-import { canBeSlow } from './slow-commands.ts';
+import { canBeSlow, slowCommands } from './slow-commands.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 
 const reversible = { reversible: true, enableUserWriteBlocking: true } as const;
@@ -68,6 +70,32 @@ describe('reverse', () => {
     assert.deepEqual(await statesOf(pair), { source: 0, destination: 1 });
     await commitAndWait(syncer);
     assert.equal(await write(source, 'app'), 'blocked');
+    await pair.assertEqual();
+  });
+
+  it('carries back the first write of a user, at the moment from which users may write', async () => {
+    const { destination } = pair;
+    await using syncer = await pair.syncing(reversible);
+    await using user = new MongoClient(destination.set.uri('app'));
+    const items = user.db('shop').collection<{ _id: string }>('items');
+    // If the time from which a reversal takes changes were fixed only then, the write would come before it.
+    await using slow = await slowCommands(destination, ['appendOplogNote'], 500);
+    await syncer.commit();
+    await until('a user may write', async () => {
+      try {
+        await items.insertOne({ _id: 'first' });
+        return true;
+      } catch (error) {
+        assert.equal(codeOf(error), userWritesBlocked);
+        return false;
+      }
+    });
+    await slow[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    await reverse(syncer);
+    await commitAndWait(syncer);
+    const back = pair.source.client.db('shop').collection<{ _id: string }>('items');
+    assert.equal(await back.countDocuments({ _id: 'first' }), 1);
     await pair.assertEqual();
   });
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { MongoClient } from 'mongodb';
+import { MongoClient, type Timestamp } from 'mongodb';
 import { createClusterClient } from '../../../mongo/cluster-client.ts';
+import { majorityTime } from '../../../mongo/cluster-time.ts';
 import { setWriteBlocking } from '../../../syncer/destination/write-blocking.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
@@ -13,6 +14,7 @@ import type { Member, ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
+import { commandKind } from './command-kind.ts';
 import { holdCommands } from './slow-commands.ts';
 
 describe('state: failovers, rollbacks and silent networks', () => {
@@ -94,6 +96,54 @@ describe('state: failovers, rollbacks and silent networks', () => {
     await using client = new MongoClient(set.uri('admin'));
     assert.equal(await client.db('shop').collection('items').countDocuments(), 1);
     await assertCommitsEqual(syncer);
+  });
+
+  it('what a rollback takes back on the source while it is copied does not stay on the destination', async () => {
+    const { set } = source;
+    const primary = await set.primary();
+    const proxy = source.proxy(primary);
+    await using syncer = await startSyncer();
+    proxy.strandAt((bytes) => commandKind(bytes) === 'find' && bytes.includes('items'));
+    await syncer.start(forward);
+    await until('the copy is about to read', () => proxy.stranded > 0);
+    await whileReplicationPauses(set, primary, async () => {
+      await using alone = new MongoClient(set.directUri('admin', primary), {
+        writeConcern: { w: 1 },
+      });
+      await alone.db('shop').collection<{ _id: string }>('items').insertOne({ _id: 'lost' });
+      proxy.release();
+      await using client = new MongoClient(destination.set.uri('admin'));
+      const copies = client.db('shop').collection('items');
+      await until('it is copied', async () => (await copies.countDocuments()) > 0);
+      await set.kill(primary);
+    });
+    // Back too soon, it would be elected again, and take nothing back.
+    await set.primary();
+    await set.restart(primary);
+    await using client = new MongoClient(set.uri('admin'));
+    assert.equal(await client.db('shop').collection('items').countDocuments(), 1);
+    await assertCommitsEqual(syncer);
+  });
+
+  it('the time from which a sync reads changes is not after a write that a rollback may take back', async () => {
+    const { set } = source;
+    const primary = await set.primary();
+    await using cluster = createClusterClient({
+      uri: set.uri('syncer'),
+      option: 'cluster0',
+      appName: 'test',
+    });
+    await whileReplicationPauses(set, primary, async () => {
+      await using alone = new MongoClient(set.directUri('admin', primary), {
+        writeConcern: { w: 1 },
+      });
+      await alone.db('shop').collection('items').insertOne({});
+      const { lastWrite } = (await alone.db('admin').command({ hello: 1 })) as {
+        readonly lastWrite: { readonly opTime: { readonly ts: Timestamp } };
+      };
+      const time = await majorityTime(cluster, AbortSignal.timeout(defaultDeadlineMs));
+      assert.ok(time.lessThan(lastWrite.opTime.ts));
+    });
   });
 
   for (const isKilled of [false, true]) {

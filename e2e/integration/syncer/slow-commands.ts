@@ -35,17 +35,20 @@ export async function slowCommands(
 }
 
 /**
- * Makes a server take longer for the next command of one kind of the syncer, before it begins: its sender can be killed, and
+ * Makes a server take longer for the next command of one kind of the syncer, on one namespace or any, before it begins: its sender can be killed, and
  * the server still carries it out. The function that is returned resolves as soon as the command has come.
  */
 export async function delayNext(
   { client }: Pick<Side, 'client'>,
   command: string,
   blockTimeMS: number,
-  id = 'syncer',
+  { id = 'syncer', namespace }: { readonly id?: string; readonly namespace?: string } = {},
 ): Promise<() => Promise<void>> {
-  const sender = { appName: `clustersync syncer ${id}` };
-  const data = { failCommands: [command], blockConnection: true, blockTimeMS, ...sender };
+  const data = {
+    ...{ failCommands: [command], blockConnection: true, blockTimeMS },
+    appName: `clustersync syncer ${id}`,
+    ...(namespace !== undefined && { namespace }),
+  };
   const next = await setFailPoint({ client }, 'failCommand', data, { times: 1 });
   return async () => {
     await next.reached(1);

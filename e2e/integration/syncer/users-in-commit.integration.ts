@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
-import { namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
+import { MongoClient } from 'mongodb';
+import { codeOf, serverCode } from '../../../mongo/server-errors.ts';
+import { userWritesBlocked } from '../../ground/mongod/users.ts';
+import { until } from '../../ground/until.ts';
+import { indexOf, namespacesOf, optionsOf, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
-describe('a commit that is taken up again when users may write already', () => {
+describe('a commit while users may write already', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
+  beforeEach(async () => {
+    await pair.reset();
+  });
 
-  it('leaves alone what users have dropped and created in the meantime', async () => {
+  it('is taken up again, and leaves alone what users have dropped and created in the meantime', async () => {
     const { source, destination } = pair;
     const shop = source.client.db('shop');
     for (const name of ['dropped', 'replaced'])
@@ -45,5 +52,54 @@ describe('a commit that is taken up again when users may write already', () => {
     );
     const indexes = await users.collection('slow').indexes();
     assert.equal(indexes.filter(({ hidden }) => hidden).length, 20);
+  });
+
+  const plain = { key: { sku: 1 }, name: 'plain' };
+  const unique = { key: { sku: 1 }, name: 'unique', unique: true };
+  const ways = {
+    'is on the destination already': [unique],
+    // Until then it would be the same as the other one.
+    'the commit builds': [plain, unique],
+  };
+  for (const [what, indexes] of Object.entries(ways))
+    it(`keeps duplicates out of a unique index that ${what}, from the first write of a user on`, async () => {
+      const { source, destination } = pair;
+      const shop = source.client.db('shop');
+      await shop.command({ createIndexes: 'items', indexes });
+      await shop.collection<{ _id: number; sku: number }>('items').insertOne({ _id: 1, sku: 1 });
+      await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+      await using user = new MongoClient(destination.set.uri('app'));
+      const copies = user.db('shop').collection<{ _id: number; sku: number }>('items');
+      // What the commit does after users may write leaves them time.
+      await using slow = await slowCommands(destination, ['collMod', 'createIndexes'], 500);
+      await syncer.commit();
+      let refusal: unknown;
+      await until('users are not blocked', async () => {
+        refusal = await copies.insertOne({ _id: 2, sku: 1 }).then(() => 'written', codeOf);
+        return refusal !== userWritesBlocked;
+      });
+      assert.equal(refusal, serverCode.duplicateKey);
+      await slow[Symbol.asyncDispose]();
+      await syncer.waitFor(({ state }) => state === 'COMMITTED');
+      await pair.assertEqual();
+    });
+
+  it('leaves alone a collection that a user puts in the place of one that is about to be changed', async () => {
+    const { source, destination } = pair;
+    const index = { key: { n: 1 }, name: 'n' };
+    const indexes = [{ ...index, hidden: true }];
+    await source.client.db('shop').command({ createIndexes: 'items', indexes });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    await using user = new MongoClient(destination.set.uri('app'));
+    const users = user.db('shop');
+    await using slow = await slowCommands(destination, ['collMod'], 2_000, 'shop.items');
+    await syncer.commit();
+    await slow.reached(1);
+    await users.dropCollection('items');
+    await users.command({ createIndexes: 'items', indexes: [index] });
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    const there = await indexOf(destination, 'shop', 'items', 'n');
+    assert.ok(there);
+    assert.equal(there['hidden'], undefined);
   });
 });

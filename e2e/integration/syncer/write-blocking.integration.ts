@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type MongoServerError } from 'mongodb';
+import { userWritesBlocked } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, startSyncing, useClusterPair, type Side } from './cluster-pair.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
-
-const userWritesBlocked = 371;
 
 describe('contract 4.1: enableUserWriteBlocking', () => {
   const pair = useClusterPair({ parameters: canBeSlow });

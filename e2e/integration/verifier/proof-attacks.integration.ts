@@ -65,10 +65,10 @@ describe('verifier, attacks on the verdict', () => {
     return clientOf(1).db(verifierDatabase).collection(name);
   }
 
-  /** Sets the fail point of commands on the destination, which has the metadata store. @returns how often it was entered. */
-  async function fail(command: Document): Promise<number> {
+  /** Sets the fail point of commands, by default on the destination, which has the metadata store. @returns how often it was entered. */
+  async function fail(command: Document, client = clientOf(1)): Promise<number> {
     const set = { configureFailPoint: 'failCommand', ...command };
-    return Number((await clientOf(1).db('admin').command(set))['count']);
+    return Number((await client.db('admin').command(set))['count']);
   }
 
   async function onBoth(run: (db: Db) => Promise<unknown>): Promise<void> {
@@ -162,6 +162,35 @@ describe('verifier, attacks on the verdict', () => {
     assert.deepEqual(shown(progress), [['shop.items', 'differentDocument', id]]);
     assert.equal(progress.verdict, 'different');
   });
+
+  for (const side of ['source', 'destination'] as const)
+    it(`finds a change of the ${side} before the end of writes, of which its change stream tells late`, async () => {
+      await fill();
+      await using session = await open();
+      await session.post('check');
+      await untilCovered();
+      const client = clientOf(side === 'source' ? 0 : 1);
+      const slow = {
+        failCommands: ['getMore'],
+        namespace: 'admin.$cmd.aggregate',
+        blockConnection: true,
+        blockTimeMS: 3_000,
+      };
+      const timesEntered = (await fail({ mode: 'alwaysOn', data: slow }, client)) + 1;
+      try {
+        const admin = client.db('admin');
+        await admin.command({ waitForFailPoint: 'failCommand', timesEntered, maxTimeMS: 60_000 });
+        const changed = { $set: { text: 'changed' } };
+        await pair[side].collection<Row>('items').updateOne({ _id: 7 }, changed);
+        await session.post('writesOff');
+        const progress = await session.untilComplete();
+        assert.equal(progress.verdict, 'different');
+        const expected = ['shop.items', 'differentDocument', '{"$numberInt":"7"}'];
+        assert.deepEqual(shown(progress), [expected]);
+      } finally {
+        await fail({ mode: 'off' }, client);
+      }
+    });
 
   it('gives no verdict where a note is lost of what a pass found to be different', async () => {
     await fill();
