@@ -98,7 +98,7 @@ describe('state: failovers, rollbacks and silent networks', () => {
     await assertCommitsEqual(syncer);
   });
 
-  it('what a rollback takes back on the source while it is copied does not stay on the destination', async () => {
+  it('what a rollback may still take back on the source is not copied', async () => {
     const { set } = source;
     const primary = await set.primary();
     const proxy = source.proxy(primary);
@@ -110,18 +110,14 @@ describe('state: failovers, rollbacks and silent networks', () => {
       await using alone = new MongoClient(set.directUri('admin', primary), {
         writeConcern: { w: 1 },
       });
-      await alone.db('shop').collection<{ _id: string }>('items').insertOne({ _id: 'lost' });
+      await alone.db('shop').collection<{ _id: string }>('items').insertOne({ _id: 'unsafe' });
       proxy.release();
+      await until('all is copied', async () => (await syncer.log()).includes('"phase":"changes"'));
       await using client = new MongoClient(destination.set.uri('admin'));
-      const copies = client.db('shop').collection('items');
-      await until('it is copied', async () => (await copies.countDocuments()) > 0);
-      await set.kill(primary);
+      assert.deepEqual(await client.db('shop').collection('items').find().toArray(), [
+        { _id: 'kept' },
+      ]);
     });
-    // Back too soon, it would be elected again, and take nothing back.
-    await set.primary();
-    await set.restart(primary);
-    await using client = new MongoClient(set.uri('admin'));
-    assert.equal(await client.db('shop').collection('items').countDocuments(), 1);
     await assertCommitsEqual(syncer);
   });
 
