@@ -1,7 +1,7 @@
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
-import { includedCompressors, isIncluded, type Compressor } from './packed-messages.ts';
+import { compressorIds, isCompressor, type Compressor } from './compressors.ts';
 
 /** What an option of a connection string can do, and why it is allowed. */
 interface OptionGroup {
@@ -82,7 +82,7 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   { names: ['serverMonitoringMode'], reason: 'How the driver monitors servers.' },
   {
     names: ['compressors'],
-    items: [...includedCompressors, 'none'],
+    items: [...Object.keys(compressorIds), 'none'],
     reason:
       'Compresses the connection, by the first of these that the server accepts. Others in the list are passed over.',
   },
@@ -177,7 +177,7 @@ export function checkConnectionString(
 /** The compressors of a connection string that are included, in its order; undefined if it names none. */
 export function compressorsIn(uri: string): Compressor[] | undefined {
   for (const [name, value] of parseConnectionString(uri)?.searchParams ?? [])
-    if (name.toLowerCase() === 'compressors') return value.split(',').filter(isIncluded);
+    if (name.toLowerCase() === 'compressors') return value.split(',').filter(isCompressor);
   return undefined;
 }
 

@@ -1,6 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate, inflate, zstdCompress, zstdDecompress } from 'node:zlib';
 import { asError } from '../service/errors.ts';
+import { compressorIds, isCompressor, type Compressor } from './compressors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 
 /** Length, request id, the request's id, kind. */
@@ -15,8 +16,6 @@ const opCompressed = 2012;
 const packedHeaderBytes = headerBytes + 4 + 4 + 1;
 
 interface Codec {
-  /** Its number in the protocol. */
-  readonly id: number;
   readonly compress: (body: Buffer, level: number | undefined) => Promise<Buffer>;
   /** Rejects if the body is longer than `maxBytes`. */
   readonly decompress: (body: Buffer, maxBytes: number) => Promise<Buffer>;
@@ -25,28 +24,17 @@ interface Codec {
 const [compressZlib, decompressZlib] = [promisify(deflate), promisify(inflate)];
 const [compressZstd, decompressZstd] = [promisify(zstdCompress), promisify(zstdDecompress)];
 
+/** They work in threads of their own. */
 const codecs = {
   zstd: {
-    id: 3,
     compress: async (body) => await compressZstd(body),
     decompress: async (body, maxOutputLength) => await decompressZstd(body, { maxOutputLength }),
   },
   zlib: {
-    id: 2,
     compress: async (body, level) => await compressZlib(body, level === undefined ? {} : { level }),
     decompress: async (body, maxOutputLength) => await decompressZlib(body, { maxOutputLength }),
   },
-} as const satisfies Readonly<Record<string, Codec>>;
-
-/** A compressor that Node.js includes; the protocol knows `snappy` as well. Both run in threads of their own. */
-export type Compressor = keyof typeof codecs;
-
-export const includedCompressors: readonly string[] = Object.keys(codecs);
-
-/** Whether text names a compressor that is included. */
-export function isIncluded(name: string): name is Compressor {
-  return Object.hasOwn(codecs, name);
-}
+} as const satisfies Readonly<Record<Compressor, Codec>>;
 
 /** Whether a message of the protocol contains another one, compressed. */
 export function isPacked(message: Buffer): boolean {
@@ -59,15 +47,14 @@ export async function packed(
   compressor: Compressor,
   zlibLevel?: number,
 ): Promise<Buffer> {
-  const { id, compress } = codecs[compressor];
-  const body = await compress(message.subarray(headerBytes), zlibLevel);
+  const body = await codecs[compressor].compress(message.subarray(headerBytes), zlibLevel);
   const header = Buffer.alloc(packedHeaderBytes);
   message.copy(header, 0, 0, 12);
   header.writeInt32LE(packedHeaderBytes + body.length, 0);
   header.writeInt32LE(opCompressed, 12);
   message.copy(header, headerBytes, 12, headerBytes);
   header.writeInt32LE(message.length - headerBytes, headerBytes + 4);
-  header[packedHeaderBytes - 1] = id;
+  header[packedHeaderBytes - 1] = compressorIds[compressor];
   return Buffer.concat([header, body]);
 }
 
@@ -78,14 +65,16 @@ export async function packed(
  */
 export async function unpacked(message: Buffer): Promise<Buffer> {
   const id = message[packedHeaderBytes - 1];
-  const codec = Object.values<Codec>(codecs).find((one) => one.id === id);
-  if (message.length < packedHeaderBytes || codec === undefined)
+  const compressor = Object.keys(compressorIds)
+    .filter(isCompressor)
+    .find((name) => compressorIds[name] === id);
+  if (message.length < packedHeaderBytes || compressor === undefined)
     throw new MalformedAnswer('a message that cannot be decompressed');
   const length = message.readInt32LE(headerBytes + 4);
   if (length < 0 || length > maxMessageBytes - headerBytes)
     throw new MalformedAnswer(`a compressed message of ${length} bytes`);
   // At least 1, as zlib requires.
-  const unpacking = codec.decompress(message.subarray(packedHeaderBytes), length + 1);
+  const unpacking = codecs[compressor].decompress(message.subarray(packedHeaderBytes), length + 1);
   const body = await unpacking.catch((error: unknown) => {
     const cause = asError(error);
     const what = `a message that cannot be decompressed (${cause.message})`;

@@ -12,6 +12,7 @@ import {
   type WriteOptions,
 } from 'mongodb/lib/cmap/connection.js';
 import { asError } from '../service/errors.ts';
+import { isCompressor, type Compressor } from './compressors.ts';
 import { checkAnswer, documentOf, checkLogin } from './answer-check.ts';
 import {
   checkForm,
@@ -23,7 +24,7 @@ import {
 import { MalformedAnswer, notBson } from './malformed-answer.ts';
 import { readMessages } from './message-reader.ts';
 import { withOwnLimit } from './own-limit.ts';
-import { isIncluded, isPacked, packed, unpacked, type Compressor } from './packed-messages.ts';
+import { isPacked, packed, unpacked } from './packed-messages.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
 
@@ -181,7 +182,7 @@ function compressorFor(
   message: Message,
   { agreedCompressor = 'none' }: WriteOptions,
 ): Compressor | undefined {
-  return isIncluded(agreedCompressor) && OpCompressedRequest.canCompress(message)
+  return isCompressor(agreedCompressor) && OpCompressedRequest.canCompress(message)
     ? agreedCompressor
     : undefined;
 }

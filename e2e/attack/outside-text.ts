@@ -29,7 +29,11 @@ import { bytesOf, keptError, keptProgress } from '../../operator/operand/kept-pr
 import { keptFindings } from '../../operator/clustersync/kept-findings.ts';
 import { destinationHosts } from '../../operator/clustersync/destination-hosts.ts';
 import { actionFor, apiError, errorIn, reasonFor } from '../../operator/operand/http-api.ts';
-import { checkConnectionString, parseConnectionString } from '../../mongo/connection-options.ts';
+import {
+  checkConnectionString,
+  compressorsIn,
+  parseConnectionString,
+} from '../../mongo/connection-options.ts';
 import { operandLabels, operandName } from '../../operator/operand/names.ts';
 import { asError, messageOf, shortened, SyncError, toSyncError } from '../../service/errors.ts';
 import { jsonValue, levelsOf } from '../../service/json-text.ts';
@@ -90,6 +94,10 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     [actionFor(text), reasonFor(text), errorInText(text), errorInText('A', text)],
   ],
   parseConnectionString,
+  compressorsIn: (text) => [
+    compressorsIn(text),
+    compressorsIn(`mongodb://a/?compressors=${text}`),
+  ],
   destinationHosts: (text) => destinationHosts(text, 'shop'),
   'the hosts of a connection string': (text) => destinationHosts(`mongodb://${text}`, 'shop'),
   'the options of a connection string': (text) => destinationHosts(`mongodb://a/?${text}`, 'shop'),
