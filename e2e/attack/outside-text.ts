@@ -94,10 +94,7 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     [actionFor(text), reasonFor(text), errorInText(text), errorInText('A', text)],
   ],
   parseConnectionString,
-  compressorsIn: (text) => [
-    compressorsIn(text),
-    compressorsIn(`mongodb://a/?compressors=${text}`),
-  ],
+  compressorsIn: (text) => [compressorsIn(text), compressorsIn(`mongodb://a/?compressors=${text}`)],
   destinationHosts: (text) => destinationHosts(text, 'shop'),
   'the hosts of a connection string': (text) => destinationHosts(`mongodb://${text}`, 'shop'),
   'the options of a connection string': (text) => destinationHosts(`mongodb://a/?${text}`, 'shop'),
