@@ -26,7 +26,7 @@ declare module 'mongodb/lib/cmap/commands.js' {
 declare module 'mongodb/lib/cmap/connection.js' {
   import type { Socket } from 'node:net';
   import type { Transform } from 'node:stream';
-  import type { Document } from 'mongodb';
+  import type { ClusterTime, Document } from 'mongodb';
 
   /** A command on its way to the server. */
   export interface Message {
@@ -70,6 +70,8 @@ declare module 'mongodb/lib/cmap/connection.js' {
     protected readonly socketTimeoutMS: number;
     /** True when it has been logged in. */
     protected readonly established: boolean;
+    /** That of the last answer, which the session and the client keep as well. */
+    protected readonly clusterTime: ClusterTime | null;
     protected readonly description: {
       readonly serverConnectionId: bigint | null;
       /** What the server answered first. */

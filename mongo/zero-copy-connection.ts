@@ -35,7 +35,7 @@ const largeBytes = 64 * 1024;
 const maxUnreadAnswers = 8;
 
 /**
- * A connection that copies less. It sends a large raw value of a command from its original memory; the driver copies it four
+ * A connection that copies less, and keeps no answer. It sends a large raw value of a command from its original memory; the driver copies it four
  * times: into the serialized command, out of that, and into the message. It reads answers into the memory that keeps them.
  *
  * It limits what a server sends, which the driver (7.8) does not: the length of a message, also when it is unpacked; the number
@@ -91,7 +91,18 @@ export class ZeroCopyConnection extends Connection {
       throw notBson(error).of(this.#server);
     } finally {
       this.#unread = undefined;
+      this.#forgetAnswer();
     }
+  }
+
+  /**
+   * The signature of the cluster time shares the memory of the answer that it came with, and this connection, the session and
+   * the client keep it.
+   */
+  #forgetAnswer(): void {
+    const hash = this.clusterTime?.signature?.hash;
+    if (hash && hash.buffer.length < hash.buffer.buffer.byteLength)
+      hash.buffer = Uint8Array.from(hash.buffer);
   }
 
   #take(message: Buffer): void {

@@ -2,7 +2,7 @@ import type { Document, WriteConcernSettings } from 'mongodb';
 import { type IdRange, idRangeQueries, wholeRange } from '../../mongo/id-range.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { idElement } from '../../mongo/raw-bson.ts';
-import type { RawBatch } from '../../mongo/raw-cursor.ts';
+import type { RawBatch, RawCursor } from '../../mongo/raw-cursor.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { codeOf, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { ConcurrencyLimit } from '../../service/concurrency-limit.ts';
@@ -15,11 +15,9 @@ import type { CopyConcurrency } from '../options/copy-concurrency.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { putIdsAsTheyAre, putUnlessEqual } from './put-as-they-are.ts';
-import { CopySlots } from './copy-slots.ts';
+import { type CopySlot, CopySlots } from './copy-slots.ts';
+import { fetchBytes, FetchSize } from './fetch-size.ts';
 import { RangeReconciler } from './reconcile-range.ts';
-
-/** The target size of one fetch in bytes; the server ends a fetch at 16 MiB, whatever the documents' size. */
-const fetchBytes = 4 * 1024 * 1024;
 
 /** Which documents of a collection: all, or those of a partition. */
 export type Range = IdRange | 'all';
@@ -134,31 +132,37 @@ export class RangeCopier {
 
   async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
     const { collection, from, range } = documents;
-    const batchSize = documentsPerFetch(collection);
-    const expectedBytes = Math.min(fetchBytes, collection.sizeBytes);
+    const size = new FetchSize(collection);
     // Only one insert at a time keeps the order of a capped collection.
     const isCapped = isTrue(collection.options['capped']);
     const inFlight = new InFlight(isCapped ? 1 : Infinity);
     let bytes = 0;
-    let slot = await this.#slots.take(expectedBytes);
+    const insert = async (batch: RawBatch, fetched: CopySlot): Promise<void> => {
+      let insertedBytes: number | undefined;
+      try {
+        insertedBytes = await this.#insert(documents, batch, concern);
+        bytes += insertedBytes;
+      } finally {
+        fetched.giveBack(insertedBytes);
+      }
+    };
+    // Apart from the loop, which would hold a batch while it waits for the next slot.
+    const copyNext = async (cursor: RawCursor, taken: CopySlot): Promise<boolean> => {
+      const batch = await nextOf(cursor, size);
+      if (batch === undefined) return false;
+      size.fetched(batch.list.count, batch.bytes);
+      taken.holds(batch.bytes);
+      await inFlight.add(async () => {
+        await insert(batch, taken);
+      });
+      return true;
+    };
+    let slot = await this.#slots.take(size.expectedBytes);
     try {
       for (const bounds of boundsOf(range)) {
-        const query = { collection, from, bounds, batchSize };
+        const query = { collection, from, bounds, batchSize: size.documents };
         await using cursor = await this.#source.documents.open(query);
-        for await (const batch of cursor.batches()) {
-          const fetched = slot;
-          fetched.holds(batch.bytes);
-          await inFlight.add(async () => {
-            let insertedBytes: number | undefined;
-            try {
-              insertedBytes = await this.#insert(documents, batch, concern);
-              bytes += insertedBytes;
-            } finally {
-              fetched.giveBack(insertedBytes);
-            }
-          });
-          slot = await this.#slots.take(expectedBytes);
-        }
+        while (await copyNext(cursor, slot)) slot = await this.#slots.take(size.expectedBytes);
       }
     } finally {
       slot.giveBack();
@@ -220,9 +224,11 @@ function boundsOf(range: Range): Document[] {
   return isAll ? [{ hint: { $natural: 1 } }] : idRangeQueries(range);
 }
 
-function documentsPerFetch({ sizeBytes, documentCount }: TrackedCollection): number {
-  const averageBytes = Math.max(64, documentCount > 0 ? sizeBytes / documentCount : 1024);
-  return Math.min(20_000, Math.max(16, Math.round(fetchBytes / averageBytes)));
+/** The next batch that has documents. */
+async function nextOf(cursor: RawCursor, { documents }: FetchSize): Promise<RawBatch | undefined> {
+  let batch = await cursor.next(documents);
+  while (batch?.isEmpty) batch = await cursor.next(documents);
+  return batch;
 }
 
 function isGone(error: unknown): boolean {
