@@ -35,8 +35,9 @@ const largeBytes = 64 * 1024;
 const maxUnreadAnswers = 8;
 
 /**
- * A connection that copies less, and keeps no answer. It sends a large raw value of a command from its original memory; the driver copies it four
- * times: into the serialized command, out of that, and into the message. It reads answers into the memory that keeps them.
+ * A connection that copies less, and keeps no answer. It sends a large raw value of a command from its original memory; the
+ * driver copies it four times: into the serialized command, out of that, and into the message. It reads answers into the memory
+ * that keeps them.
  *
  * It limits what a server sends, which the driver (7.8) does not: the length of a message, also when it is unpacked; the number
  * of messages that nobody has requested; and the work of a login. Anything that is not an answer, or not BSON, closes the
