@@ -92,4 +92,71 @@ describe('ConcurrencyLimit', () => {
     }
     assert.equal(limit.current, before);
   });
+
+  /** Batches of one interval, at the end of which it decides. */
+  function measure(
+    limit: ConcurrencyLimit,
+    clock: { ms: number },
+    rate: number,
+    intervalMs = 400,
+  ): void {
+    const { current } = limit;
+    for (let n = 0; n < 5 * current; n++) {
+      const ms = intervalMs / (4 * current);
+      clock.ms += ms;
+      limit.completed(rate * ms);
+    }
+  }
+
+  it('keeps a lower limit if it costs next to nothing', () => {
+    for (const [share, kept] of [
+      [0.98, 10],
+      [0.9, 16],
+    ] as const) {
+      const clock = { ms: 0 };
+      const limit = new ConcurrencyLimit({ min: 2, initial: 16, max: 16 }, () => clock.ms);
+      measure(limit, clock, 100);
+      measure(limit, clock, 100);
+      assert.equal(limit.current, 10);
+      measure(limit, clock, 100 * share);
+      assert.equal(limit.current, kept);
+    }
+  });
+
+  it('goes by how much was moved, not by the number of batches', () => {
+    for (const [rate, kept] of [
+      [100, 16],
+      [150, 36],
+    ] as const) {
+      const clock = { ms: 0 };
+      const limit = new ConcurrencyLimit(range, () => clock.ms);
+      measure(limit, clock, 100);
+      assert.equal(limit.current, 24);
+      measure(limit, clock, rate);
+      assert.equal(limit.current, kept);
+    }
+  });
+
+  it('decides nothing from a moment', () => {
+    const clock = { ms: 0 };
+    const limit = new ConcurrencyLimit(range, () => clock.ms);
+    measure(limit, clock, 100, 200);
+    assert.equal(limit.current, 16);
+  });
+
+  it('gives a probe up when there is too little to do, and measures anew', () => {
+    const clock = { ms: 0 };
+    const limit = new ConcurrencyLimit(range, () => clock.ms);
+    measure(limit, clock, 100);
+    assert.equal(limit.current, 24);
+    limit.hadRoom();
+    assert.equal(limit.current, 16);
+    for (let n = 0; n < 5 * 16 - 1; n++) {
+      clock.ms += 10;
+      limit.completed(100);
+    }
+    limit.hadRoom();
+    limit.completed(100);
+    assert.equal(limit.current, 16);
+  });
 });

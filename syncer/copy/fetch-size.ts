@@ -31,11 +31,11 @@ export class FetchSize {
 
   /** How many documents the next fetch should have. */
   get documents(): number {
-    const { sizeBytes, documentCount } = this.#collection;
     const byBytes = Math.round(fetchBytes / this.#averageBytes);
     const documents = Math.min(maxDocuments, Math.max(1, byBytes));
-    if (this.#fetchedDocuments > 0 || sizeBytes > fetchBytes) return documents;
+    if (this.#fetchedDocuments > 0) return documents;
     // All that there should be, in one fetch, and not much more.
+    const { documentCount } = this.#collection;
     return Math.min(documents, Math.max(firstDocuments, 2 * documentCount));
   }
 

@@ -15,13 +15,19 @@ export interface CopyConcurrency {
 /** One batch is fetched for each reader while the destination writes one and has the next on its way. */
 const batchesForEach = 3;
 
+/**
+ * Each needs a connection, of which a pool has 256 (cluster-client.ts): commands that hold some wait for one that confirms the
+ * right to write.
+ */
+const maxBatches = 192;
+
 /** As requested by `--copyWorkers`. */
 export function requestedConcurrency(copyWorkers: number): CopyConcurrency {
   return {
     workers: copyWorkers,
     readers: copyWorkers,
     smallReaders: copyWorkers,
-    batches: exactly(batchesForEach * copyWorkers),
+    batches: exactly(Math.min(maxBatches, batchesForEach * copyWorkers)),
   };
 }
 

@@ -55,6 +55,17 @@ export async function delayNext(
   };
 }
 
+/** Makes a server take longer for the next command of one kind of the syncer on one namespace, before it begins. */
+export async function slowNextOn(
+  side: Side,
+  command: string,
+  namespace: string,
+  blockTimeMS: number,
+): Promise<Obstacle> {
+  const data = { failCommands: [command], blockConnection: true, blockTimeMS, appName, namespace };
+  return await setFailPoint(side, 'failCommand', data, { times: 1 });
+}
+
 /** Makes a server refuse some commands of the syncer on one namespace, as one that shuts down does. */
 export async function failCommands(
   side: Side,

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { fittingConcurrency, requestedConcurrency } from './copy-concurrency.ts';
+
+describe('how much of a copy happens side by side', () => {
+  it('never takes all connections of a pool, whatever was requested', () => {
+    for (let copyWorkers = 1; copyWorkers <= 100; copyWorkers++) {
+      const { batches, readers, smallReaders, workers } = requestedConcurrency(copyWorkers);
+      const asRequested = [copyWorkers, copyWorkers, copyWorkers];
+      assert.deepEqual([readers, smallReaders, workers], asRequested);
+      assert.ok(batches.max <= 192, `${batches.max} for ${copyWorkers}`);
+      assert.ok(batches.max >= copyWorkers);
+      assert.deepEqual([batches.min, batches.initial], [batches.max, batches.max]);
+    }
+    assert.equal(requestedConcurrency(2).batches.max, 6);
+  });
+
+  it('has readers for a server far away, by the cores of the destination', () => {
+    assert.deepEqual(fittingConcurrency(2), {
+      workers: 2,
+      readers: 8,
+      smallReaders: 32,
+      batches: { min: 2, initial: 6, max: 64 },
+    });
+    assert.equal(fittingConcurrency(4).readers, 16);
+  });
+});
