@@ -47,6 +47,18 @@ describe('batches of the copy that are under way side by side', () => {
       await pair.assertEqual();
     });
 
+  it('count a collection as copied only when its last one is there', async () => {
+    await pair.source.client.db('data').collection<Row>('rows').insertOne({ _id: 1 });
+    await using syncer = await pair.syncer();
+    await using failing = await failCommands(pair.destination, ['insert'], 'data.rows');
+    await syncer.start(forward);
+    await failing.reached(1);
+    await failing[Symbol.asyncDispose]();
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   /** Several fetches. */
   async function fill(coll: string): Promise<void> {
     const filler = 'f'.repeat(10_000);
