@@ -29,18 +29,32 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     ground = started;
   });
 
-  /** Deletes it, and what the garbage collector of Kubernetes would delete then. */
+  /** Deletes it, and its pod, as the garbage collector of Kubernetes would. */
   async function deleteSync(namespace: string): Promise<void> {
     const { client } = ground;
     await client.delete(clusterSyncs, { namespace, name: 'orders' }, { signal });
     await until('it is gone', async () => {
       return (await ground.get(clusterSyncs, namespace, 'orders')) === undefined;
     });
-    for (const resource of [statefulSets, services, networkPolicies]) {
-      await client.delete<KubeObject>(resource, { namespace, name: operand }, { signal });
-    }
+    await collectGarbage(namespace);
     const pod = { namespace, name: `${operand}-0` };
     await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
+  }
+
+  /** Deletes what belongs to a ClusterSync that is gone: the operator may make some of it while that is being deleted. */
+  async function collectGarbage(namespace: string): Promise<void> {
+    const owner = await ground.get(clusterSyncs, namespace, 'orders');
+    for (const resource of [statefulSets, services, networkPolicies]) {
+      const found = await ground.get<KubeObject>(resource, namespace, operand);
+      const { uid, ownerReferences = [] } = found?.metadata ?? {};
+      if (uid === undefined || ownerReferences[0]?.uid === owner?.metadata.uid) continue;
+      const preconditions = { uid };
+      await ground.client.delete<KubeObject>(
+        resource,
+        { namespace, name: operand },
+        { signal, preconditions },
+      );
+    }
   }
 
   const filter = [{ database: 'shop', collectionsRegex: { pattern: 'a' } }];
@@ -63,6 +77,10 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     expected: string,
   ) {
     await ground.createSync(namespace, spec);
+    await until('it is made, and what belongs to another one is gone', async () => {
+      await collectGarbage(namespace);
+      return (await ground.get(statefulSets, namespace, operand)) !== undefined;
+    });
     await ground.runPod(await ground.untilMade(namespace, operand), address);
     return await ground.untilSync(namespace, expected, (now) => readiness(now) === expected);
   }
