@@ -18,7 +18,7 @@ describe('how much of a copy happens side by side', () => {
     assert.deepEqual(fittingConcurrency(2), {
       workers: 2,
       readers: 8,
-      smallReaders: 32,
+      smallReaders: 8,
       batches: { min: 2, initial: 6, max: 64 },
     });
     assert.equal(fittingConcurrency(4).readers, 16);
