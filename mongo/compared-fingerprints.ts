@@ -7,18 +7,13 @@ import {
   type FingerprintReader,
 } from './fingerprints.ts';
 import { valueBytes, type RawElement } from './raw-bson.ts';
+import type { Sides } from './sides.ts';
 
 /** Fingerprints of one side that are held at a time, if they are not of a single bucket; fewer where the ids may be long. */
 const maxHeld = 20_000;
 
 /** The length that an `_id` may have on average: it is at most as long as its document. */
 const idBytes = 4096;
-
-/** Something of both sides of a comparison: of the source, and of the destination. */
-export interface Sides<T> {
-  readonly source: T;
-  readonly destination: T;
-}
 
 /** What the buckets of both sides tell. */
 export interface ComparedBuckets {

@@ -5,7 +5,8 @@ import { SyncError } from '../service/errors.ts';
 import { withHeapGrowth } from '../service/heap-growth.ts';
 import { sleep } from '../service/sleep.ts';
 import { CatalogCache } from './compare/namespace-pairs.ts';
-import { sidesOf, type OfSides } from './compare/sides.ts';
+import type { Sides } from '../mongo/sides.ts';
+import { sidesOf } from './compare/sides.ts';
 import type { VerifierMonitor } from './monitor.ts';
 import { ChangesLost } from './passes/change-follower.ts';
 import type { Begun } from './passes/following.ts';
@@ -26,7 +27,7 @@ const pollMs = 500;
 const growthPercent = 200;
 
 /** What a process of a verification needs. */
-export interface ParticipantContext extends RetryContext, OfSides<ClusterClient> {
+export interface ParticipantContext extends RetryContext, Sides<ClusterClient> {
   readonly scope: ScopeOptions;
   readonly work: WorkSettings;
   readonly stores: Stores;

@@ -1,8 +1,5 @@
-import {
-  compareBuckets,
-  compareFingerprints,
-  type Sides,
-} from '../../mongo/compared-fingerprints.ts';
+import { compareBuckets, compareFingerprints } from '../../mongo/compared-fingerprints.ts';
+import type { Sides } from '../../mongo/sides.ts';
 import { cannotHash, type Fingerprint, type FingerprintReader } from '../../mongo/fingerprints.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';

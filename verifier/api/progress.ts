@@ -1,5 +1,5 @@
 import type { VerificationProgress, VerifierProgressAnswer } from '../../sync-api/json.ts';
-import type { SideName } from '../compare/sides.ts';
+import type { SideName } from '../../mongo/sides.ts';
 import type { Summary } from '../store/summary.ts';
 
 /** The progress of a verification, for the API. All counters are those of the current pass and restart with each pass. */

@@ -19,10 +19,11 @@ import {
   type Fetches,
   type ReadContext,
 } from './read-documents.ts';
-import type { Amount, OfSides, ReadDocuments, Side } from './sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Amount, ReadDocuments, Side } from './sides.ts';
 
 /** What every comparison needs. */
-export interface CompareContext extends OfSides<Side>, ReadContext {
+export interface CompareContext extends Sides<Side>, ReadContext {
   readonly monitor: Pick<VerifierMonitor, 'addCompared'>;
   /** Whether differences include the two values. */
   readonly reportValues: boolean;

@@ -12,11 +12,12 @@ import {
 } from './metadata-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
 import type { NamespacePair } from './namespace-pairs.ts';
-import type { OfSides, Side } from './sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Side } from './sides.ts';
 
 /** The differences between the two sides of a namespace, except in its documents. */
 export async function compareMetadata(
-  { source, destination }: OfSides<Side>,
+  { source, destination }: Sides<Side>,
   pair: NamespacePair,
   rules: MetadataRules,
   signal: AbortSignal,

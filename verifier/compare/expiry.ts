@@ -3,7 +3,8 @@ import { listIndexes } from '../../mongo/catalog.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
-import type { OfSides, Side } from './sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Side } from './sides.ts';
 
 /** Whether a document that is only on one side is excused. */
 export type Excuse = (document: RawDocument) => boolean;
@@ -55,7 +56,7 @@ function datesAt(value: unknown, path: readonly string[]): Date[] {
 
 /** True if expired documents are deleted, on either side. */
 export async function expires(
-  sides: OfSides<Side>,
+  sides: Sides<Side>,
   pair: NamespacePair,
   signal: AbortSignal,
 ): Promise<boolean> {

@@ -1,11 +1,6 @@
 import type { Document, Timestamp } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-
-/** The two sides of a comparison. */
-export type SideName = 'source' | 'destination';
-
-/** One of something for each side. */
-export type OfSides<T> = Readonly<Record<SideName, T>>;
+import type { SideName, Sides } from '../../mongo/sides.ts';
 
 /** One side of a comparison. */
 export interface Side {
@@ -23,10 +18,10 @@ export function readConcernOf({ readAfter }: Side): Document {
 
 /** The two sides as a pass reads them. */
 export function sidesOf(
-  clusters: OfSides<ClusterClient>,
-  kinds: OfSides<Pick<Side, 'isSharded'>>,
-  readAfter: OfSides<Timestamp>,
-): OfSides<Side> {
+  clusters: Sides<ClusterClient>,
+  kinds: Sides<Pick<Side, 'isSharded'>>,
+  readAfter: Sides<Timestamp>,
+): Sides<Side> {
   const side = (name: SideName): Side => ({
     cluster: clusters[name],
     isSharded: kinds[name].isSharded,
@@ -42,7 +37,7 @@ export interface Amount {
 }
 
 /** Documents of each side that were compared. */
-export interface ReadDocuments extends OfSides<number> {
+export interface ReadDocuments extends Sides<number> {
   /** Documents of each side that were compared only by the servers' hashes; all others were compared byte for byte. */
   readonly hashed: number;
 }

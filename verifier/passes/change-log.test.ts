@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON, Timestamp, type Document } from 'mongodb';
 import { idKey, keyOfBytes } from '../compare/id-key.ts';
-import type { OfSides } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
 import type { Position, Recheck, Tally } from '../store/records.ts';
 import {
   ChangeLog,
@@ -103,7 +103,7 @@ function logOf(limits = roomy): { log: ChangeLog; stored: string[] } {
         stored.push(`${generation}: tally ${name} ${counts.join(' ')}`);
       }
     },
-    setPositions: async ({ source, destination }: OfSides<Position | null>) => {
+    setPositions: async ({ source, destination }: Sides<Position | null>) => {
       await Promise.resolve();
       stored.push(`at ${time(source)} ${time(destination)}`);
     },

@@ -10,7 +10,7 @@ import {
 } from '../../mongo/raw-bson.ts';
 import { Mutex } from '../../service/mutex.ts';
 import { keyOfElement, type IdKey } from '../compare/id-key.ts';
-import type { OfSides, SideName } from '../compare/sides.ts';
+import type { SideName, Sides } from '../../mongo/sides.ts';
 import { bundles, defaultBundleLimits, type BundleLimits } from '../store/recheck-store.ts';
 import type { Position, Recheck, Tally } from '../store/records.ts';
 
@@ -115,7 +115,7 @@ export interface LogStore {
   /** Adds, by namespace, to the inserts and deletes since a pass was planned. */
   readonly addTallies: (generation: number, tallies: ReadonlyMap<string, Tally>) => Promise<void>;
   /** Records how far the streams have been read. */
-  readonly setPositions: (positions: OfSides<Position | null>) => Promise<void>;
+  readonly setPositions: (positions: Sides<Position | null>) => Promise<void>;
 }
 
 interface GrowingTally extends Tally {
@@ -155,7 +155,7 @@ export class ChangeLog {
   /** @param generation - the pass for which changes are noted. */
   constructor(
     store: LogStore,
-    start: { readonly generation: number; readonly positions: OfSides<Position | null> },
+    start: { readonly generation: number; readonly positions: Sides<Position | null> },
     limits = defaultLimits,
   ) {
     this.#store = store;
@@ -200,7 +200,7 @@ export class ChangeLog {
    * Stores waiting changes; later ones are noted for the next pass.
    * @returns how far the streams were read when the pass was closed.
    */
-  async close(): Promise<OfSides<Position | null>> {
+  async close(): Promise<Sides<Position | null>> {
     return await this.#mutex.run(async () => {
       const positions = { ...this.#positions };
       const stored = this.#storeWaiting();

@@ -1,6 +1,6 @@
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { OfSides } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { PassKind, ScopeRecord, VerificationRecord } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
@@ -16,7 +16,7 @@ const maxPauseMs = 30_000;
 
 /** What a coordinator needs. */
 export interface CoordinatorContext
-  extends RetryContext, CoordinatorLeaseContext, OfSides<ClusterClient> {
+  extends RetryContext, CoordinatorLeaseContext, Sides<ClusterClient> {
   readonly scope: ScopeOptions;
   readonly stores: Stores;
   readonly monitor: VerifierMonitor;

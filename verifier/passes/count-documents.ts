@@ -5,7 +5,8 @@ import type { Namespace } from '../../mongo/namespace.ts';
 import { hostsOf, RawCursor } from '../../mongo/raw-cursor.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
-import type { OfSides, Side, SideName } from '../compare/sides.ts';
+import type { SideName, Sides } from '../../mongo/sides.ts';
+import type { Side } from '../compare/sides.ts';
 import type { Tally } from '../store/records.ts';
 
 /**
@@ -65,11 +66,11 @@ export async function countByScan(
 /** What is known about the number of documents of a collection. */
 export interface CountEvidence {
   /** Documents read by the comparison of the whole collection. */
-  readonly read: OfSides<number>;
+  readonly read: Sides<number>;
   /** Inserts and deletes since that comparison's pass was planned, according to the change streams. */
   readonly tally: Tally;
   /** The count of each side after all writes. */
-  readonly counted: OfSides<number>;
+  readonly counted: Sides<number>;
   /** True if documents expire: each side deletes them at its own pace. */
   readonly isExpiring: boolean;
 }

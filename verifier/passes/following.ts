@@ -7,7 +7,7 @@ import {
   timeOfAllShards,
 } from '../../mongo/cluster-time.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import type { OfSides, SideName } from '../compare/sides.ts';
+import type { SideName, Sides } from '../../mongo/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
 import type { Position, ScopeRecord, Start } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
@@ -20,11 +20,11 @@ import { readScope, scopeOf, type ScopeOptions } from './scope.ts';
 /** The part of a started verification that every pass requires. */
 export interface Begun {
   readonly scope: ScopeRecord;
-  readonly starts: OfSides<Start>;
+  readonly starts: Sides<Start>;
 }
 
 /** What starting and ending a verification needs to examine. */
-export interface Clusters extends RetryContext, OfSides<ClusterClient> {
+export interface Clusters extends RetryContext, Sides<ClusterClient> {
   readonly scope: ScopeOptions;
 }
 
@@ -43,7 +43,7 @@ export async function begin(context: Clusters): Promise<Begun> {
 }
 
 /** Cluster times not earlier than any write acknowledged before the call. Needs no right to write. */
-export async function endTimes(context: Clusters, { starts }: Begun): Promise<OfSides<Timestamp>> {
+export async function endTimes(context: Clusters, { starts }: Begun): Promise<Sides<Timestamp>> {
   const of = async (side: SideName): Promise<Timestamp> => {
     const { signal } = context;
     const cluster = context[side];
@@ -90,7 +90,7 @@ export class Following {
   }
 
   /** Notes later changes for the next pass. @returns how far the streams were read. */
-  async close(): Promise<OfSides<Position | null>> {
+  async close(): Promise<Sides<Position | null>> {
     return await this.#log.close();
   }
 
@@ -152,7 +152,7 @@ export class Following {
   }
 
   /** After writesOff: waits until every change made before it has been noted on both sides. */
-  async #awaitEnd(followers: OfSides<ChangeFollower>, signal: AbortSignal): Promise<void> {
+  async #awaitEnd(followers: Sides<ChangeFollower>, signal: AbortSignal): Promise<void> {
     await this.#lease.until(() => this.#lease.isWritesOff, signal);
     const times = await endTimes(this.#context, this.#begun);
     await Promise.all([

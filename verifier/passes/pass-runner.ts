@@ -1,7 +1,8 @@
 import type { Timestamp } from 'mongodb';
 import type { RetryContext } from '../../mongo/retrying.ts';
 import type { CatalogContext } from '../compare/namespace-pairs.ts';
-import type { Amount, OfSides } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Amount } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import {
   planKey,
@@ -31,9 +32,9 @@ export interface NextPass {
   /** True if everything is compared, regardless of what is pending. */
   readonly isOfAll?: boolean;
   /** How far the changes were read. */
-  readonly followed: OfSides<Position | null>;
+  readonly followed: Sides<Position | null>;
   /** What its reads see at least; if undefined, what was followed. */
-  readonly readAfter?: OfSides<Timestamp>;
+  readonly readAfter?: Sides<Timestamp>;
   /** What a last pass has noted that did not prove everything: the pass after it is the last one. */
   readonly doubted?: Notes;
 }
@@ -42,9 +43,9 @@ export interface NextPass {
 export class PassRunner {
   readonly #context: PassContext;
   readonly #lease: CoordinatorLease;
-  readonly #starts: OfSides<Start>;
+  readonly #starts: Sides<Start>;
 
-  constructor(context: PassContext, lease: CoordinatorLease, starts: OfSides<Start>) {
+  constructor(context: PassContext, lease: CoordinatorLease, starts: Sides<Start>) {
     this.#context = context;
     this.#lease = lease;
     this.#starts = starts;

@@ -9,7 +9,8 @@ import {
   type CatalogContext,
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
-import type { OfSides, Side } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Side } from '../compare/sides.ts';
 import type { Count, Coverage, PlanKey, Proof, Tally } from '../store/records.ts';
 import type { Stores } from '../store/stores.ts';
 import {
@@ -24,7 +25,7 @@ import {
 export interface ProofContext extends RetryContext {
   readonly stores: Pick<Stores, 'tasks' | 'coverages'>;
   readonly catalog: CatalogContext;
-  readonly sides: OfSides<Side>;
+  readonly sides: Sides<Side>;
 }
 
 /** A namespace that is not proven to be equal, and why. */
@@ -99,7 +100,7 @@ class GrowingProof implements ProofResult {
     this.doubts.push({ namespace, reason });
   }
 
-  add({ namespace, generation, ranges, read }: Coverage, counted: OfSides<number>): void {
+  add({ namespace, generation, ranges, read }: Coverage, counted: Sides<number>): void {
     this.counts.push({ namespace, generation, counted });
     const { proof } = this;
     this.proof = {
@@ -112,7 +113,7 @@ class GrowingProof implements ProofResult {
   }
 }
 
-function sum(one: OfSides<number>, other: OfSides<number>): OfSides<number> {
+function sum(one: Sides<number>, other: Sides<number>): Sides<number> {
   return {
     source: one.source + other.source,
     destination: one.destination + other.destination,
@@ -125,7 +126,7 @@ async function count(
   pair: NamespacePair,
   { read, isOfLast }: Coverage,
   tally: Tally,
-): Promise<{ readonly counted: OfSides<number>; readonly doubt: string | undefined }> {
+): Promise<{ readonly counted: Sides<number>; readonly doubt: string | undefined }> {
   const { sides, signal } = context;
   const { namespace } = pair;
   return await retrying(context, 'count', async () => {

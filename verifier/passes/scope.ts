@@ -6,7 +6,7 @@ import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts'
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
-import type { OfSides } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
 import {
   selectionOf,
@@ -109,7 +109,7 @@ function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
  */
 export async function requireSomethingSelected(
   record: ScopeRecord,
-  { source, destination }: OfSides<ClusterClient>,
+  { source, destination }: Sides<ClusterClient>,
   signal: AbortSignal,
 ): Promise<void> {
   const { selects } = scopeOf(record, destination, signal);

@@ -4,7 +4,7 @@ import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import type { OfSides } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
 import { readDocumentsIn, tallyIn } from './stored-records.ts';
@@ -15,7 +15,7 @@ interface Stored extends Document {
 
 /** What was read of a namespace, and counted for the verdict. */
 export interface CountedCoverage extends Coverage {
-  readonly counted: OfSides<number> | null;
+  readonly counted: Sides<number> | null;
 }
 
 /** Namespaces written by one command. */
@@ -155,7 +155,7 @@ function coverageIn(record: CheckedValue): CountedCoverage {
   };
 }
 
-function sidesIn(value: CheckedValue): OfSides<number> {
+function sidesIn(value: CheckedValue): Sides<number> {
   return {
     source: value.field('source').count(),
     destination: value.field('destination').count(),
@@ -163,7 +163,7 @@ function sidesIn(value: CheckedValue): OfSides<number> {
 }
 
 function plus(one: Tally, other: Tally): Tally {
-  const sum = (a: OfSides<number>, b: OfSides<number>): OfSides<number> => {
+  const sum = (a: Sides<number>, b: Sides<number>): Sides<number> => {
     return { source: a.source + b.source, destination: a.destination + b.destination };
   };
   return {

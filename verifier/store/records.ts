@@ -1,7 +1,8 @@
 import type { Binary, Timestamp } from 'mongodb';
 import type { Namespace } from '../../mongo/namespace.ts';
 import type { ErrorName } from '../../service/error-table.ts';
-import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Amount, ReadDocuments } from '../compare/sides.ts';
 import type { Selection } from './selection.ts';
 
 /** Version of the stored state: any other one is refused. */
@@ -43,9 +44,9 @@ export interface PassRecord {
   /** How many tasks were planned. */
   readonly plannedTasks: number;
   /** Reads of this pass see every write up to these times. */
-  readonly readAfter: OfSides<Timestamp>;
+  readonly readAfter: Sides<Timestamp>;
   /** That of the pass before: every change up to these times has been compared. Null in the first pass. */
-  readonly comparedUpTo: OfSides<Timestamp> | null;
+  readonly comparedUpTo: Sides<Timestamp> | null;
   readonly startedAt: Date;
   /** How many rechecks its tasks have noted; null until all of them have ended. */
   readonly noted: number | null;
@@ -104,8 +105,8 @@ export interface VerificationRecord {
   /** The clusters and the filter, so that nobody mistakes the state of other ones for their own. */
   readonly subject: string | null;
   readonly scope: ScopeRecord | null;
-  readonly starts: OfSides<Start> | null;
-  readonly positions: OfSides<Position | null>;
+  readonly starts: Sides<Start> | null;
+  readonly positions: Sides<Position | null>;
   /** What is recorded of the changes up to the positions, for passes that are not planned yet. */
   readonly noted: readonly ChangeNote[];
   readonly generation: PassRecord | null;
@@ -120,8 +121,8 @@ export interface VerificationRecord {
 
 /** Documents inserted and deleted on each side, by the events of its change stream: each counted at least once. */
 export interface Tally {
-  readonly inserted: OfSides<number>;
-  readonly deleted: OfSides<number>;
+  readonly inserted: Sides<number>;
+  readonly deleted: Sides<number>;
 }
 
 /** The latest pass that has read every document of a namespace on both sides, and how many there were. */
@@ -138,7 +139,7 @@ export interface Coverage {
 /** Documents of a namespace, as each side counts them after all writes. */
 export interface Count {
   readonly namespace: Namespace;
-  readonly counted: OfSides<number>;
+  readonly counted: Sides<number>;
 }
 
 /** The proof of the verdict `equal`, summed up over all collections. */
@@ -146,10 +147,10 @@ export interface Proof {
   readonly collections: number;
   readonly ranges: number;
   /** Documents read by the passes that compared whole collections. */
-  readonly documentsCompared: OfSides<number>;
+  readonly documentsCompared: Sides<number>;
   /** Documents of each side that were compared only by the servers' hashes; all others were compared byte for byte. */
   readonly documentsHashed: number;
-  readonly documentsCounted: OfSides<number>;
+  readonly documentsCounted: Sides<number>;
 }
 
 /** A unit of comparison, as stored. Pure data. */

@@ -3,7 +3,8 @@ import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
-import type { Amount, OfSides, ReadDocuments } from '../compare/sides.ts';
+import type { Sides } from '../../mongo/sides.ts';
+import type { Amount, ReadDocuments } from '../compare/sides.ts';
 import type {
   ErrorRecord,
   PartKey,
@@ -63,15 +64,15 @@ function ifThere<T>(value: CheckedValue | null, read: (value: CheckedValue) => T
   return value === null ? null : read(value);
 }
 
-function sidesIn<T>(value: CheckedValue, read: (value: CheckedValue) => T): OfSides<T> {
+function sidesIn<T>(value: CheckedValue, read: (value: CheckedValue) => T): Sides<T> {
   return { source: read(value.field('source')), destination: read(value.field('destination')) };
 }
 
-function timesIn(value: CheckedValue): OfSides<Timestamp> {
+function timesIn(value: CheckedValue): Sides<Timestamp> {
   return sidesIn(value, (time) => time.timestamp());
 }
 
-function countsIn(value: CheckedValue): OfSides<number> {
+function countsIn(value: CheckedValue): Sides<number> {
   return sidesIn(value, (count) => count.count());
 }
 
