@@ -115,14 +115,16 @@ describe('a sync seen from outside', () => {
     // Some 50 KB/s, of which 16 MiB hold less than an hour, and 990 MiB more.
     const writes = writeSteadily(shop.collection('c'), 5_000);
     try {
-      const short = await syncer.waitFor(isShort);
-      const seconds = short.estimatedOplogTimeRemainingSeconds ?? NaN;
-      assert.ok(seconds > 60 && seconds < 3600, String(seconds));
+      /** It changes with the pace of the writes, which the machine has a part in. */
+      const assertEstimate = ({ estimatedOplogTimeRemainingSeconds }: SyncerProgress): void => {
+        const seconds = estimatedOplogTimeRemainingSeconds ?? NaN;
+        assert.ok(seconds > 60 && seconds < 3600, String(seconds));
+      };
+      assertEstimate(await syncer.waitFor(isShort));
       // It matters while the sync is paused, too.
       await syncer.post('pause', {});
-      const paused = await syncer.progress();
-      assert.ok(isShort(paused));
-      assert.ok((paused.estimatedOplogTimeRemainingSeconds ?? NaN) <= seconds + 60);
+      const paused = await syncer.waitFor((now) => now.state === 'PAUSED' && isShort(now));
+      assertEstimate(paused);
       assert.equal(paused.estimatedSecondsToCatchUp, null);
       assert.equal(paused.lagTimeSeconds, null);
       await client.db('admin').command({ replSetResizeOplog: 1, size: 990 });
