@@ -17,7 +17,7 @@ const batchesForEach = 3;
 
 /**
  * Two groups of small collections are copied side by side. With a round trip of 50 ms, 16 collections at a time are 300 a second,
- * more than a server creates. With 32 readers, 10,000 collections took 70 MiB more.
+ * more than a server creates.
  */
 const smallReaders = 8;
 
