@@ -1,7 +1,7 @@
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
-import { compressorIds, isCompressor, type Compressor } from './compressors.ts';
+import { compressors, isCompressor, type Compressor } from './compressors.ts';
 
 /** What an option of a connection string can do, and why it is allowed. */
 interface OptionGroup {
@@ -82,7 +82,7 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   { names: ['serverMonitoringMode'], reason: 'How the driver monitors servers.' },
   {
     names: ['compressors'],
-    items: [...Object.keys(compressorIds), 'none'],
+    items: [...compressors, 'none'],
     reason:
       'Compresses the connection, by the first of these that the server accepts. Others in the list are passed over.',
   },
@@ -176,9 +176,9 @@ export function checkConnectionString(
 
 /** The compressors of a connection string that are included, in its order; undefined if it names none. */
 export function compressorsIn(uri: string): Compressor[] | undefined {
-  for (const [name, value] of parseConnectionString(uri)?.searchParams ?? [])
-    if (name.toLowerCase() === 'compressors') return value.split(',').filter(isCompressor);
-  return undefined;
+  // Names of options are found in any case.
+  const named = parseConnectionString(uri)?.searchParams.get('compressors');
+  return named?.split(',').filter(isCompressor);
 }
 
 /** The parser's work grows with the square of the number of options: 12 s for 100,000. */

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { deflate, inflate, zstdCompress, zstdDecompress } from 'node:zlib';
 import { asError } from '../service/errors.ts';
-import { compressorIds, isCompressor, type Compressor } from './compressors.ts';
+import { compressorIds, compressors, type Compressor } from './compressors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 
 /** Length, request id, the request's id, kind. */
@@ -65,9 +65,7 @@ export async function packed(
  */
 export async function unpacked(message: Buffer): Promise<Buffer> {
   const id = message[packedHeaderBytes - 1];
-  const compressor = Object.keys(compressorIds)
-    .filter(isCompressor)
-    .find((name) => compressorIds[name] === id);
+  const compressor = compressors.find((name) => compressorIds[name] === id);
   if (message.length < packedHeaderBytes || compressor === undefined)
     throw new MalformedAnswer('a message that cannot be decompressed');
   const length = message.readInt32LE(headerBytes + 4);

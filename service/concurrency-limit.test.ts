@@ -144,7 +144,7 @@ describe('ConcurrencyLimit', () => {
     assert.equal(limit.current, 16);
   });
 
-  it('gives a probe up when there is too little to do, and measures anew', () => {
+  it('gives a probe up when there is too little to do, and measures again', () => {
     const clock = { ms: 0 };
     const limit = new ConcurrencyLimit(range, () => clock.ms);
     measure(limit, clock, 100);

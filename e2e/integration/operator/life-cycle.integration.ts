@@ -122,7 +122,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     );
   });
 
-  it('scales no workload that somebody has scaled, or made anew, since it was looked at', async () => {
+  it('scales no workload that somebody has scaled, or made again, since it was looked at', async () => {
     const { namespace } = await ground.newPlace();
     const ref = { kind: 'Deployment', name: 'web' } as const;
     const path = `/apis/apps/v1/namespaces/${namespace}/deployments`;

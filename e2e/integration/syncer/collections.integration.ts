@@ -154,7 +154,7 @@ describe('contract 4.2 and 4.1: collections that are changed, and odd ids, durin
     const db = pair.source.client.db('data');
     const text = 'x'.repeat(300_000);
     await db.command({ create: 'rows', capped: true, size: 100_000_000 });
-    // At most 16 come in a fetch.
+    // A fetch brings about 4 MiB.
     for (let n = 0; n < 48; n++) await db.collection<Row>('rows').insertOne({ _id: n, text });
     const reached = await delayNext(pair.destination, 'insert', 1_000, { namespace: 'data.rows' });
     await using syncer = await pair.syncing();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
 import type { Row } from './every-id.ts';
-import { canBeSlow, failCommands, slowNextOn } from './slow-commands.ts';
+import { canBeSlow, delayNext, failCommands } from './slow-commands.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -20,9 +20,10 @@ describe('batches of the copy that are under way side by side', () => {
     await db.command({ create: 'capped', capped: true, size: 50 * mebibyte });
     await fill('capped');
     await using syncer = await pair.syncer();
-    await using slow = await slowNextOn(pair.destination, 'insert', 'data.capped', 2_000);
+    const inNamespace = { namespace: 'data.capped' };
+    const reached = await delayNext(pair.destination, 'insert', 2_000, inNamespace);
     await syncer.start(forward);
-    await slow.reached(1);
+    await reached();
     await syncer.waitFor(({ canCommit }) => canCommit);
     await commitAndWait(syncer);
     await pair.assertEqual();

@@ -35,8 +35,8 @@ export async function slowCommands(
 }
 
 /**
- * Makes a server take longer for the next command of one kind of the syncer, on one namespace or any, before it begins: its sender can be killed, and
- * the server still carries it out. The function that is returned resolves as soon as the command has come.
+ * Makes a server take longer for the next command of one kind of the syncer, on one namespace or any, before it begins: its
+ * sender can be killed, and the server still carries it out. The function that is returned resolves as soon as the command has come.
  */
 export async function delayNext(
   { client }: Pick<Side, 'client'>,
@@ -53,17 +53,6 @@ export async function delayNext(
   return async () => {
     await next.reached(1);
   };
-}
-
-/** Makes a server take longer for the next command of one kind of the syncer on one namespace, before it begins. */
-export async function slowNextOn(
-  side: Side,
-  command: string,
-  namespace: string,
-  blockTimeMS: number,
-): Promise<Obstacle> {
-  const data = { failCommands: [command], blockConnection: true, blockTimeMS, appName, namespace };
-  return await setFailPoint(side, 'failCommand', data, { times: 1 });
 }
 
 /** Makes a server refuse some commands of the syncer on one namespace, as one that shuts down does. */
