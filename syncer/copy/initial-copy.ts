@@ -140,11 +140,8 @@ export class InitialCopy {
     buildIndexes: 'beforeDataCopy' | 'afterDataCopy' | 'never',
   ): Promise<void> {
     await this.#prover.prove(collectionCount);
-    const { catalog } = this.#parts;
-    await this.#complete(
-      catalog.collections().filter(({ isCopied }) => !isCopied),
-      0,
-    );
+    const partitioned = this.#parts.catalog.collections().filter(({ isCopied }) => !isCopied);
+    if (partitioned.length > 0) await this.#complete(partitioned, 0);
     if (buildIndexes === 'afterDataCopy') await this.#buildAllIndexes();
   }
 

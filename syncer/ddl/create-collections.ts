@@ -103,8 +103,11 @@ export class CollectionCreator {
    * names may be in use. Nothing is dropped.
    */
   async forgetAll(): Promise<void> {
-    await this.#parts.catalog.clear();
-    await this.#parts.destination.leftIndexes.clear();
+    const { catalog, destination } = this.#parts;
+    const both = [catalog, destination.leftIndexes];
+    await forEachConcurrently(both, both.length, async (stored) => {
+      await stored.clear();
+    });
   }
 
   /**

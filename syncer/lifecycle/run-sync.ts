@@ -240,8 +240,8 @@ export class SyncRun {
 
   /** Makes sure that the stored catalog belongs to this sync. */
   async #ownCatalog(): Promise<void> {
-    const { store } = this.#parts;
-    await store.step('state', async () => {
+    const { destination, store } = this.#parts;
+    await destination.step('state', async () => {
       if (store.live.current.ownsCatalog) return;
       await this.#creator.forgetAll();
       await store.live.update({ ownsCatalog: true }, { phase: 'catalog' });

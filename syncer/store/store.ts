@@ -16,6 +16,7 @@ import { storedDocument } from '../../mongo/stored-document.ts';
 import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
+import { forEachConcurrently } from '../../service/concurrency.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { InstanceOwnership } from './instance-ownership.ts';
 import { collectionNames, encodeCollection, stored, storedBound, type Stored } from './encoding.ts';
@@ -276,24 +277,27 @@ export class SyncStore {
 
   /** Forgets collections, views and partitions. */
   async deleteCatalog(): Promise<void> {
-    await this.#partitions.deleteMany({});
-    await this.#views.deleteMany({});
-    await this.#collections.deleteMany({});
+    const all = [this.#partitions, this.#views, this.#collections];
+    await forEachConcurrently(all, all.length, async (collection) => {
+      await collection.deleteMany({});
+    });
   }
 
   /**
    * The partitions that are not copied yet, of each completely partitioned collection, by its UUID as 32 hexadecimal digits.
    */
   async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
+    const isEndOrPending = { $or: [{ '_id.index': partitionsEnd }, { isCopied: false }] };
+    const found = this.#partitions.find(isEndOrPending, { signal: this.#signal });
     const partitions = new Map<string, Partition[]>();
-    const whole = this.#partitions.find({ '_id.index': partitionsEnd }, { signal: this.#signal });
-    for await (const stored of boundedDocuments(whole))
-      partitions.set(partitionKeyIn(this.#partitions, stored).collection.toHexString(false), []);
-    const pending = this.#partitions.find({ isCopied: false }, { signal: this.#signal });
-    for await (const stored of boundedDocuments(pending)) {
-      const partition = partitionIn(this.#partitions, stored);
-      partitions.get(partition.collection.toHexString(false))?.push(partition);
+    const pending: Partition[] = [];
+    for await (const stored of boundedDocuments(found)) {
+      const { collection, index } = partitionKeyIn(this.#partitions, stored);
+      if (index === partitionsEnd) partitions.set(collection.toHexString(false), []);
+      else pending.push(partitionIn(this.#partitions, stored));
     }
+    for (const partition of pending)
+      partitions.get(partition.collection.toHexString(false))?.push(partition);
     return partitions;
   }
 
@@ -367,6 +371,22 @@ export class SyncStore {
 
   /** The stored records of the copy of each collection, by its UUID as 32 hexadecimal digits. */
   async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
+    const [partitions, copied] = await Promise.all([
+      this.#readStoredPartitions(),
+      readWhole(this.#collections.find({}, { signal: this.#signal, projection: { isCopied: 1 } })),
+    ]);
+    return new Map(
+      copied.map((stored) => {
+        const collection = storedDocument(this.#collections, stored).field('_id').uuid();
+        const key = collection.toHexString(false);
+        const isCopied = stored['isCopied'] === true;
+        return [key, { collection, isCopied, partitions: partitions.get(key) ?? null }];
+      }),
+    );
+  }
+
+  /** All partitions of each completely partitioned collection, by its UUID as 32 hexadecimal digits. */
+  async #readStoredPartitions(): Promise<ReadonlyMap<string, readonly StoredPartition[]>> {
     const partitions = new Map<string, StoredPartition[]>();
     const ended = new Set<string>();
     const all = this.#partitions.find({}, { signal: this.#signal });
@@ -381,18 +401,6 @@ export class SyncStore {
       partitions.set(key, of);
       of.push(partitionIn(this.#partitions, stored));
     }
-    const evidence = new Map<string, CopyEvidence>();
-    const options = { signal: this.#signal, projection: { isCopied: 1 } };
-    for await (const stored of boundedDocuments(this.#collections.find({}, options))) {
-      const { isCopied } = stored;
-      const collection = storedDocument(this.#collections, stored).field('_id').uuid();
-      const key = collection.toHexString(false);
-      evidence.set(key, {
-        collection,
-        isCopied: isCopied === true,
-        partitions: ended.has(key) ? (partitions.get(key) ?? []) : null,
-      });
-    }
-    return evidence;
+    return new Map([...ended].map((key) => [key, partitions.get(key) ?? []]));
   }
 }
