@@ -10,27 +10,36 @@ import { corePairs, coreTests, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
-  'syncer/chaos.integration.ts',
   'syncer/random-two-to-two.integration.ts',
+  'syncer/chaos.integration.ts',
+  'syncer/reset.integration.ts',
+  'syncer/several-instances.integration.ts',
+  'syncer/repair-after-crash.integration.ts',
+  'syncer/sharded-to-sharded.integration.ts',
   'syncer/random-two-to-three.integration.ts',
+  'syncer/merged-shards.integration.ts',
+  'verifier/concurrent-writes.integration.ts',
+  'syncer/random-repair-sharded.integration.ts',
+  'syncer/repair.integration.ts',
+  'syncer/into-sharded.integration.ts',
+  'syncer/reset-reversal.integration.ts',
+  'mongo/given-up-commands.integration.ts',
+  'syncer/foreign-namespaces.integration.ts',
+  'syncer/repaired-faults.integration.ts',
+  'syncer/crashes.integration.ts',
   'syncer/random-three-to-two.integration.ts',
+  'syncer/random-repair.integration.ts',
   'syncer/random-one-to-two.integration.ts',
   'syncer/random-reverse-sharded.integration.ts',
   'verifier/single-faults.integration.ts',
   'verifier/killed.integration.ts',
-  'verifier/concurrent-writes.integration.ts',
-  'syncer/several-instances.integration.ts',
   'syncer/random-into-sharded.integration.ts',
   'syncer/random-workload.integration.ts',
   'docs/readme.integration.ts',
   'syncer/silent-commands.integration.ts',
   'syncer/catalog-changes.integration.ts',
   'syncer/random-reverse.integration.ts',
-  'syncer/reset.integration.ts',
   'syncer/rollbacks.integration.ts',
-  'syncer/into-sharded.integration.ts',
-  'syncer/crashes.integration.ts',
-  'syncer/sharded-to-sharded.integration.ts',
   'syncer/outside.integration.ts',
   'cli/run-refused.integration.ts',
 ];
@@ -41,17 +50,12 @@ const limitFactor = Number(process.env['TEST_LIMIT_FACTOR'] ?? 1);
 const given = serverPair(process.env['SERVERS']) && process.env['SERVERS'];
 
 const stages: readonly Stage[] = [
-  { name: 'lint', work: { kind: 'check' }, ...npmScript('lint', 10) },
-  {
-    name: 'types',
-    work: { kind: 'check' },
-    isBeside: true,
-    isRequired: true,
-    ...npmScript('typecheck', 5),
-  },
+  { name: 'types', work: { kind: 'check' }, isRequired: true, ...npmScript('typecheck', 5) },
   { name: 'formatting', work: { kind: 'check' }, isBeside: true, ...npmScript('format:check', 5) },
   { name: 'unused code', work: { kind: 'check' }, isBeside: true, ...npmScript('unused', 5) },
+  // Each keeps one core busy, and the time limits of the unit tests need one.
   { name: 'unit tests', work: { kind: 'mocha' }, ...npmScript('test:unit', 10) },
+  { name: 'lint', work: { kind: 'check' }, isBeside: true, ...npmScript('lint', 10) },
   {
     name: 'integration tests',
     servers: given ?? 'the default server on both sides',
@@ -82,9 +86,11 @@ const stages: readonly Stage[] = [
     command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
     limitSeconds: limitSeconds(12),
   },
-  ...(given === undefined ? corePairs : []).map((servers) =>
-    serversStage(servers, coreTests, limitSeconds(15)),
-  ),
+  // Side by side, so that both cores are busy until the last of all their files: a pair that has more to do gets both in the end.
+  ...(given === undefined ? corePairs : []).map((servers, index) => ({
+    ...serversStage(servers, { ...coreTests, jobs: 1, jobsAlone: 2 }, limitSeconds(30)),
+    isBeside: index > 0,
+  })),
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

@@ -12,6 +12,8 @@ export interface ServerTests {
   readonly first?: readonly string[];
   /** How many files run side by side. */
   readonly jobs: number;
+  /** How many do so when no stage beside runs any more; by default no more. */
+  readonly jobsAlone?: number;
   /** Variables of the environment. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -43,12 +45,12 @@ export const allTests: ServerTests = {
 
 /** A stage that runs tests on a pair of servers, as `SERVERS` names it. */
 export function serversStage(servers: string, tests: ServerTests, limitSeconds: number): Stage {
-  const { pattern, first = [], jobs, environment = {} } = tests;
+  const { pattern, first = [], jobs, jobsAlone = jobs, environment = {} } = tests;
   const variables = Object.entries({ SERVERS: servers, ...environment });
   return {
     name: `servers ${servers}`,
     servers: servers.replace('-', ' to '),
-    work: { kind: 'mocha files', pattern, first, jobs },
+    work: { kind: 'mocha files', pattern, first, jobs, jobsAlone },
     command: [
       'env',
       ...variables.map(([name, value]) => `${name}=${value}`),

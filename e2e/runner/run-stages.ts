@@ -1,4 +1,4 @@
-import { globSync } from 'node:fs';
+import { globSync, writeSync } from 'node:fs';
 import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../service/concurrency.ts';
@@ -164,7 +164,7 @@ async function runStage(
     case 'mocha':
       return await runMocha(name, run, stageOutput === undefined ? [] : colour);
     case 'mocha files':
-      return await runFiles(stage, work, run, { signal: ended, isAlone });
+      return await runFiles(stage, work, run, { signal: ended, isAlone }, stageOutput);
   }
 }
 
@@ -190,7 +190,12 @@ async function runFiles(
   { pattern, jobs, jobsAlone = jobs, first = [] }: Extract<Work, { readonly kind: 'mocha files' }>,
   run: RunCommand,
   { signal, isAlone }: Surroundings,
+  stageOutput?: number,
 ): Promise<Tally> {
+  const show = (text: string): void => {
+    if (stageOutput === undefined) process.stdout.write(text);
+    else writeSync(stageOutput, text);
+  };
   const files = sortedFiles(globSync(pattern), first);
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
   let total = emptyTally;
@@ -203,7 +208,7 @@ async function runFiles(
       async (output) =>
         await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
     );
-    process.stdout.write(text);
+    show(text);
     times.push({ file, seconds: (performance.now() - startedAt) / 1000 });
     total = addTallies(total, result);
   };
@@ -213,9 +218,9 @@ async function runFiles(
   });
   await Promise.all([begun, more]);
   const slowest = times.toSorted((left, right) => right.seconds - left.seconds);
-  process.stdout.write('the files that took longest, in seconds:\n');
+  show('the files that took longest, in seconds:\n');
   for (const { file, seconds } of slowest.slice(0, slowestShown))
-    process.stdout.write(`${seconds.toFixed(1).padStart(8)}  ${file}\n`);
+    show(`${seconds.toFixed(1).padStart(8)}  ${file}\n`);
   return total;
 }
 

@@ -205,6 +205,22 @@ describe('the test runner', () => {
     assert.equal(lastLine, '5 passed, 0 failed');
   });
 
+  it('shows the output of files that run beside another stage under their heading', async () => {
+    const files = join(folder, 'beside');
+    await mkdir(files);
+    for (const name of ['1', '2']) {
+      const spec = `it("test ${name}", () => { console.log("output of ${name}"); });`;
+      await writeFile(join(files, `${name}.mjs`), spec);
+    }
+    const work: Stage['work'] = { kind: 'mocha files', pattern: join(files, '*.mjs'), jobs: 1 };
+    const beside: Stage = { ...mochaStage(), name: 'files', work, isBeside: true };
+    const { lastLine, output } = await run([pass, beside]);
+    assert.equal(lastLine, '3 passed, 0 failed');
+    const [before = '', after = ''] = output.split('\n=== files\n');
+    assert.doesNotMatch(before, /output of|took longest/);
+    assert.match(after, /output of 1\n[^]*output of 2\n[^]*took longest[^]*=== files: passed/);
+  });
+
   it('begins with the given files', async () => {
     const files = join(folder, 'ordered');
     await mkdir(files);
