@@ -1,9 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import type * as Yaml from 'yaml';
+import { LineCounter, parseDocument } from 'yaml';
 import { SyncError } from './errors.ts';
-
-const require = createRequire(import.meta.url);
 
 /** More than any file that an option names has: anything longer is a device, or the wrong file. */
 const maxFileBytes = 4 * 1024 * 1024;
@@ -81,8 +78,6 @@ function readBounded(descriptor: number): Buffer {
  */
 export function readYamlFile(file: NamedFile): unknown {
   const { path, option } = file;
-  // Every start of a program would take 0.04 s of CPU time for it, and few have such a file.
-  const { LineCounter, parseDocument } = require('yaml') as typeof Yaml;
   const lines = new LineCounter();
   // Without a cause: the library's message quotes the text.
   const noYaml = (where: string): SyncError =>
