@@ -4,7 +4,7 @@ import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
-import type { StartBody } from '../../sync-api/json.ts';
+import type { Limits, StartBody } from '../../sync-api/json.ts';
 import type { DefaultedOptions } from '../../sync-api/start-options.ts';
 
 /** `sharding` of a start body (contract 2.4). */
@@ -72,6 +72,7 @@ function invalid(entry: ShardingEntry, problem: string): SyncError {
   );
 }
 
+import { isTimeZone } from './limit-schedule.ts';
 import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 
 /** Name of a cluster in the start body: the option that holds its connection string. */
@@ -81,7 +82,9 @@ const clusterNames = ['cluster0', 'cluster1'] as const satisfies ClusterName[];
 
 /** A checked start body, with its defaults filled in. */
 export interface StartOptions
-  extends Omit<StartBody, keyof DefaultedOptions | 'initialData' | 'sharding'>, DefaultedOptions {
+  extends
+    Omit<StartBody, keyof DefaultedOptions | 'initialData' | 'sharding' | 'limits'>,
+    DefaultedOptions {
   readonly source: ClusterName;
   readonly destination: ClusterName;
   readonly sharding?: ShardingOptions;
@@ -93,12 +96,18 @@ export interface StartOptions
 type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'> &
   Readonly<Record<'source' | 'destination', string>> & {
     readonly initialData?: 'Absent' | 'Present';
+    readonly limits?: Limits;
   };
 
 const checks: Options = {
   ...{ useDefaults: true, allowUnionTypes: true, strictRequired: false },
   keywords: ['x-flag'],
 };
+
+const validateLimits = new Ajv(checks).compile<Limits>({
+  ...schema.definitions.limits,
+  definitions: schema.definitions,
+});
 
 /** Ends at the first error: the cost of gathering all of them grows with the square of their number (ajv 8.20). */
 const validate = new Ajv(checks).compile<BodyBySchema>(schema);
@@ -107,12 +116,44 @@ const validate = new Ajv(checks).compile<BodyBySchema>(schema);
 const validateAll = new Ajv({ ...checks, allErrors: true }).compile(schema);
 const fewValues = 1_000;
 
+/** A checked body of POST /start. */
+export interface StartRequest {
+  readonly options: StartOptions;
+  /** They are kept apart from what identifies the sync. */
+  readonly limits: Limits;
+}
+
+/** The options in the body of POST /start: see {@link parseStart}. */
+export function parseStartBody(body: unknown): StartOptions {
+  return parseStart(body).options;
+}
+
+/**
+ * Checks the body of POST /limits, which replaces all limits.
+ * @throws SyncError InvalidBody.
+ */
+export function parseLimits(body: unknown): Limits {
+  const copy = structuredClone(body);
+  if (!validateLimits(copy)) throw schemaError(validateLimits.errors ?? []);
+  return checkedSchedule(copy);
+}
+
+/** @throws SyncError InvalidBody for a time zone that there is none of. */
+function checkedSchedule(limits: Limits): Limits {
+  const unknown = limits.schedule?.find(({ timeZone = 'UTC' }) => !isTimeZone(timeZone));
+  if (unknown === undefined) return limits;
+  throw new SyncError(
+    'InvalidBody',
+    `limits: ${JSON.stringify(unknown.timeZone)} is not a time zone of the IANA, such as Europe/Berlin`,
+  );
+}
+
 /**
  * Checks the body of POST /start by its schema and by the rules that need nothing else.
  * @throws SyncError InvalidBody, InvalidNamespaceFilter, InvalidShardKey, UnknownCluster, NeverWithReversible or
  * ReversibleNeedsWriteBlocking.
  */
-export function parseStartBody(body: unknown): StartOptions {
+export function parseStart(body: unknown): StartRequest {
   const copy = structuredClone(body);
   if (!validate(copy)) {
     const isShort = valuesIn(copy, fewValues) < fewValues;
@@ -120,7 +161,7 @@ export function parseStartBody(body: unknown): StartOptions {
     throw schemaError(errors ?? []);
   }
   const source = clusterNameIn(copy, 'source');
-  const { initialData, ...given } = copy;
+  const { initialData, limits = {}, ...given } = copy;
   const options: StartOptions = {
     ...given,
     source,
@@ -146,7 +187,7 @@ export function parseStartBody(body: unknown): StartOptions {
       );
     }
   }
-  return options;
+  return { options, limits: checkedSchedule(limits) };
 }
 
 function clusterNameIn(body: BodyBySchema, field: 'source' | 'destination'): ClusterName {
