@@ -33,19 +33,16 @@ export class HeldTime {
     return Math.min(1, sum / minuteMs);
   }
 
-  /** Counts the time until the returned function is called, or the call is disposed of. */
-  hold(): Disposable {
+  /** Counts the time that something waits. */
+  async during(wait: () => Promise<void>): Promise<void> {
     this.#settle();
     this.#held++;
-    let isOver = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (isOver) return;
-        isOver = true;
-        this.#settle();
-        this.#held--;
-      },
-    };
+    try {
+      await wait();
+    } finally {
+      this.#settle();
+      this.#held--;
+    }
   }
 
   /** Counts everything up to now. */

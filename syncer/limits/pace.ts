@@ -101,17 +101,19 @@ export class Pace {
 
   /** Waits until documents may be copied. */
   async copy({ count, bytes }: PacedDocuments, signal: AbortSignal): Promise<void> {
-    using _ = this.#held.copy.hold();
-    await this.#buckets.maxCopyDocumentsPerSecond.take(count, signal);
-    await this.#buckets.maxCopyBytesPerSecond.take(bytes, signal);
+    await this.#held.copy.during(async () => {
+      await this.#buckets.maxCopyDocumentsPerSecond.take(count, signal);
+      await this.#buckets.maxCopyBytesPerSecond.take(bytes, signal);
+    });
     this.#documents += count;
     this.#bytes += bytes;
   }
 
   /** Waits until changes may be applied. */
   async apply(changes: number, signal: AbortSignal): Promise<void> {
-    using _ = this.#held.changes.hold();
-    await this.#buckets.maxChangesPerSecond.take(changes, signal);
+    await this.#held.changes.during(async () => {
+      await this.#buckets.maxChangesPerSecond.take(changes, signal);
+    });
   }
 
   /** The same, for work that a signal ends. */

@@ -146,12 +146,17 @@ describe('limits', () => {
     await pair.assertEqual();
   });
 
-  it('of batches are the most that is under way', async () => {
+  it('of batches, and of the time of the day, hold in the place of others', async () => {
     await fill(2_000, 5_000);
     await using syncer = await pair.syncer();
-    await syncer.start({ ...forward, limits: { maxConcurrentBatches: 1 } });
-    const { limits } = await syncer.waitFor(({ canCommit }) => canCommit);
-    assert.deepEqual(limits?.allowed, { ...unlimited, concurrentBatches: 1 });
+    const allDay = { from: '12:00', to: '12:00', timeZone: 'Europe/Berlin' };
+    const schedule = [{ ...allDay, maxConcurrentBatches: 1 }];
+    const limits = { maxConcurrentBatches: 7, maxChangesPerSecond: 1_000_000, schedule };
+    await syncer.start({ ...forward, limits });
+    const { limits: told } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual(told?.requested, limits);
+    const allowed = { ...unlimited, changesPerSecond: 1_000_000, concurrentBatches: 1 };
+    assert.deepEqual(told.allowed, allowed);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });
@@ -173,6 +178,8 @@ describe('limits', () => {
       { maxChangesPerSecond: 1.5 },
       { maxConcurrentBatches: '7' },
       { bytesPerSecond: 7 },
+      { schedule: [{ from: '08:00', to: '24:00' }] },
+      { schedule: [{ from: '08:00', to: '18:00', timeZone: 'Europe/Atlantis' }] },
     ])
       assert.equal(await errorOf(body), 'InvalidBody', JSON.stringify(body));
     assert.equal(await errorOf({}, '0'.repeat(64)), 'DifferentSync');
