@@ -104,6 +104,18 @@ describe('TokenBucket', () => {
     assert.equal(clock.timers, 0);
   });
 
+  it('keeps no more of what was saved than a burst of a lower rate', async () => {
+    bucket.setRate(100);
+    await clock.pass(1_000);
+    bucket.setRate(1);
+    void take(1);
+    void take(1);
+    await settled();
+    assert.deepEqual(passed, [1]);
+    await clock.pass(1_000);
+    assert.deepEqual(passed, [1, 1]);
+  });
+
   it('lets nothing pass at a rate of 0, not even what was saved', async () => {
     bucket.setRate(10);
     await clock.pass(1_000);
