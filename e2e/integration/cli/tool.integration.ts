@@ -75,7 +75,7 @@ describe('the commands to a running tool', () => {
       });
     };
     await untilCanCommit();
-    const limited = await tell('limits', '--limit-changes-per-second', '5000');
+    const limited = await tell('limits', '--limit-copy-bytes-per-second', '20000000');
     assert.match(limited.output, /^limits +not held back now; 0 % of the last minute/m);
     const unclear = await tell('limits');
     assert.equal(unclear.exitCode, 2);

@@ -50,13 +50,11 @@ describe('limits by the operator, on a real API server', () => {
     const slow = { maxCopyDocumentsPerSecond: 1 };
     await ground.createSync(namespace, { limits: slow });
     const set = await ground.untilMade(namespace, 'orders-syncer');
-    await using _syncer = await PodProcess.start(ground.client, set, address);
+    await using syncer = await PodProcess.start(ground.client, set, address);
     await ground.runPod(set, address, { containerID: 'test://1' });
     const untilTold = async (limits: object): Promise<ClusterSyncStatus> =>
-      await ground.untilSync(
-        namespace,
-        `the limits are ${JSON.stringify(limits)}`,
-        (now) => isDeepStrictEqual(limitsOf(now)['requested'], limits),
+      await ground.untilSync(namespace, `the limits are ${JSON.stringify(limits)}`, (now) =>
+        isDeepStrictEqual(limitsOf(now)['requested'], limits),
       );
     await untilTold(slow);
     const held = await ground.untilSync(
@@ -74,6 +72,7 @@ describe('limits by the operator, on a real API server', () => {
     await ground.untilSync(namespace, 'in sync', (now) => readiness(now) === 'True InSync');
     await ground.patchSync(namespace, { limits: null });
     await untilTold({});
+    await syncer.end();
   });
 });
 
