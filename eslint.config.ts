@@ -53,6 +53,7 @@ const floors: Record<string, readonly (readonly string[])[]> = {
     ['options'],
     ['store'],
     ['instances', 'monitor'],
+    ['limits'],
     ['source', 'destination'],
     ['reset'],
     ['copy'],

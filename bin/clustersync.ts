@@ -19,6 +19,7 @@ import {
 import {
   commandOptionTable,
   progressOptionTable,
+  limitsOptionTable,
   repairOptionTable,
   resetOptionTable,
   reportOptionTable as toolReportOptionTable,
@@ -119,6 +120,15 @@ const clustersync = withWriters(new Command('clustersync'))
       options: repairOptionTable,
       help: commandHelp.repair,
       load: async () => (await import('../cli/tool/main.ts')).repairSync,
+    }),
+  )
+  .addCommand(
+    personalCommand({
+      name: 'limits',
+      description: 'changes what a sync may demand of the servers, while it runs',
+      options: limitsOptionTable,
+      help: commandHelp.limits,
+      load: async () => (await import('../cli/tool/main.ts')).changeLimits,
     }),
   )
   .addCommand(

@@ -100,6 +100,10 @@ export const commandHelp = {
     'repair --wait',
     'For a sync that has stopped because the oplog no longer holds its position, or whose destination was changed by others. It takes a new start time, compares all documents by hashes made by the servers, brings those that differ, and applies changes again. Documents that the source does not have are deleted from the destination.',
   ),
+  limits: helpOf(
+    'limits --limit-copy-bytes-per-second 20000000 --limit-changes-per-second 5000',
+    'They replace all former limits, hold for all instances together, and outlive restarts. Changes are not limited once a commit is accepted.',
+  ),
   reset: helpOf(
     'reset --destination Clean --wait',
     'A reset cannot be undone: the next start begins from scratch. Clean drops the collections and views that the sync has created, and no others; it is refused once a commit has let users write to the destination.',

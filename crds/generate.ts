@@ -5,7 +5,7 @@ import { chartTemplateOf } from './chart.ts';
 import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
 import type { SchemaNode } from './json-schema.ts';
 import { referenceOf } from './reference.ts';
-import { putStartOptions } from './start-options.ts';
+import { putLimits, putStartOptions } from './start-options.ts';
 import { selectionOptions } from '../verifier/store/selection.ts';
 import { typescriptOf } from './typescript.ts';
 
@@ -17,6 +17,7 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   const syncs = new DefinitionFile(await readText('crds/clustersyncs.yaml'));
   const body = JSON.parse(await readText('sync-api/start-body.schema.json')) as SchemaNode;
   putStartOptions(syncs, body);
+  putLimits(syncs, body);
   const verifications = new DefinitionFile(await readText('crds/syncverifications.yaml'));
   verifications.setSchema(
     ['properties', 'spec', 'properties', 'verifier', 'properties'],

@@ -57,6 +57,13 @@ export function putStartOptions(syncs: DefinitionFile, body: SchemaNode): void {
   }
 }
 
+/** Writes the limits, which may be changed at any time, into the definition of ClusterSyncs: after the start options. */
+export function putLimits(syncs: DefinitionFile, body: SchemaNode): void {
+  const limits = toStructural({ $ref: '#/definitions/limits' }, body, 'limits');
+  const former = Object.keys(startOptionProperties(body)).at(-1);
+  syncs.setSchema(['properties', 'spec', 'properties', 'limits'], limits, former);
+}
+
 /** For fields without a default: a rule of the object also sees that a field is added or removed. */
 function immutableIfPresent(name: string): ValidationRule {
   const [now, then] = [`self.${name}`, `oldSelf.${name}`];

@@ -8,6 +8,7 @@ import { runOptionTable } from '../cli/run/options.ts';
 import {
   commandOptionTable,
   progressOptionTable,
+  limitsOptionTable,
   repairOptionTable,
   resetOptionTable,
   reportOptionTable as toolReportOptionTable,
@@ -64,6 +65,7 @@ const personal: Readonly<Record<string, OptionTable>> = {
   'status, pause, resume': statusOptionTable,
   'commit, reverse': commandOptionTable,
   repair: repairOptionTable,
+  limits: limitsOptionTable,
   reset: resetOptionTable,
   progress: progressOptionTable,
   report: toolReportOptionTable,

@@ -4,7 +4,7 @@ import { readPage } from './site/markdown.ts';
 import { checkout, markdownFiles } from './site/sources.ts';
 
 const commandPattern =
-  /(?<!kubectl )\bclustersync (verifier report|syncer|verifier|operator|run|status|pause|resume|commit|reverse|repair|reset|progress|report)(?= |$)(.*)/;
+  /(?<!kubectl )\bclustersync (verifier report|syncer|verifier|operator|run|status|pause|resume|commit|reverse|repair|limits|reset|progress|report)(?= |$)(.*)/;
 
 /** The flags of each command, from the reference that is made of the programs' own tables. */
 async function knownFlags(): Promise<Map<string, Set<string>>> {

@@ -12,6 +12,9 @@ type Immutable<T> = T extends object ? { readonly [Field in keyof T]: Immutable<
 /** Body of POST /start of a syncer. */
 export type StartBody = Immutable<syncer.StartBody>;
 
+/** Body of POST /limits of a syncer, and `limits` of a start. */
+export type Limits = Immutable<syncer.Limits>;
+
 /** Body of POST /reset of a syncer. */
 export type RepairBody = Immutable<syncer.RepairBody>;
 export type ResetBody = Immutable<syncer.ResetBody>;

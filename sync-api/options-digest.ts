@@ -3,12 +3,19 @@ import { startDefaults } from './start-options.ts';
 
 /**
  * Identifies the options of a start: hexadecimal SHA-256 over canonical JSON of the body. It does not depend on the order of an object's
- * fields, nor on whether a default is written out. Defaults are left out rather than filled in, so that an option that a later version
+ * fields, nor on whether a default is written out, nor on its limits. Defaults are left out rather than filled in, so that an option that a later version
  * adds does not change the digest of a sync that was started without it.
  * @param body - of POST /start, checked or not.
  */
 export function optionsDigest(body: object): string {
-  return createHash('sha256').update(canonical(body, startDefaults)).digest('hex');
+  return createHash('sha256')
+    .update(canonical(identifying(body), startDefaults))
+    .digest('hex');
+}
+
+/** Limits change while the sync runs: they do not identify it. */
+function identifying({ limits: _, ...options }: object & { readonly limits?: unknown }): object {
+  return options;
 }
 
 /** Longest value of a field that a text quotes. */
@@ -20,7 +27,8 @@ const maxQuotedLength = 200;
  * @param stored - that of the existing sync.
  */
 export function differencesOf(given: object, stored: object): string[] {
-  return differences(normal(given, startDefaults), normal(stored, startDefaults), {
+  const [one, other] = [identifying(given), identifying(stored)];
+  return differences(normal(one, startDefaults), normal(other, startDefaults), {
     path: '',
     defaults: startDefaults,
   });

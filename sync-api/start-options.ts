@@ -3,11 +3,15 @@ import schema from './start-body.schema.json' with { type: 'json' };
 
 type Properties = typeof schema.properties;
 
-/** Fields of the body that do not say what is synced, nor how: the programs set the first two, and the verifier is one of its own. */
+/**
+ * Fields of the body that do not say what is synced, nor how: the programs set the first two, the verifier is one of its own, and
+ * limits change while the sync runs.
+ */
 export const notOptions = [
   'source',
   'destination',
   'verification',
+  'limits',
 ] as const satisfies (keyof Properties)[];
 
 /** An option of a start: a field of its body that a person chooses. */
@@ -41,6 +45,7 @@ type WithDefault = {
 export type DefaultedOptions = Required<Pick<StartBody, WithDefault>>;
 
 interface Node {
+  readonly $ref?: string;
   readonly type?: string;
   readonly default?: unknown;
   readonly properties?: Readonly<Record<string, Node>>;

@@ -17,7 +17,7 @@ describe('the figures of a sync', () => {
     assert.deepEqual(summaryFigures(instances(undefined, {})), unknown);
     const nothing = {
       ...{ catchUpSeconds: null, oplogSeconds: null, indexes: null },
-      ...{ reconciliation: null, warnings: [] },
+      ...{ reconciliation: null, heldBack: null, warnings: [] },
     };
     assert.deepEqual(detailFigures([]), nothing);
     assert.deepEqual(detailFigures(instances({}, undefined)), nothing);
@@ -69,5 +69,20 @@ describe('the figures of a sync', () => {
     const shares = [percentOfCopy(0, 0), percentOfCopy(7, 0), percentOfCopy(299, 1_000)];
     assert.deepEqual(shares, [0, 0, 29]);
     assert.deepEqual([percentOfCopy(1_000, 1_000), percentOfCopy(1_500, 1_000)], [99, 99]);
+  });
+
+  it('tell of limits what costs most, and nothing where there is none', () => {
+    const limited = (requested: object, copy: number, changes: number) => ({
+      limits: {
+        ...{ requested, heldBackBy: copy > changes ? ['maxCopyBytesPerSecond'] : ['b'] },
+        ...{ secondsHeldBack: { copy, changes }, shareOfLastMinute: { copy: 0.2, changes: 0.1 } },
+      },
+    });
+    const one = limited({ maxChangesPerSecond: 7 }, 5, 1);
+    assert.deepEqual(detailFigures(instances(one, undefined, limited({}, 0, 9))).heldBack, {
+      heldBackBy: ['maxCopyBytesPerSecond', 'b'],
+      ...{ secondsHeldBack: 9, shareOfLastMinute: 0.2 },
+    });
+    assert.equal(detailFigures(instances(limited({}, 0, 0), {})).heldBack, null);
   });
 });

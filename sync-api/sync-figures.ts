@@ -1,4 +1,9 @@
-import type { IndexBuilding, Reconciliation, ReportedProgress } from './syncer-answers.ts';
+import type {
+  IndexBuilding,
+  Reconciliation,
+  ReportedLimits,
+  ReportedProgress,
+} from './syncer-answers.ts';
 
 /* The progress of a sync, combined from the reports of its instances. Undefined: an instance has not reported; null: the figure is unknown. */
 type Instances = readonly (ReportedProgress | undefined)[];
@@ -25,9 +30,14 @@ export interface DetailFigures {
   readonly indexes: IndexBuilding | null;
   /** What was compared with the documents that the destination had already: all instances together. */
   readonly reconciliation: Reconciliation | null;
+  /** What holds the work back, if there are limits, and what that costs: the largest of what the instances report. */
+  readonly heldBack: HeldBack | null;
   /** The warnings of the instances, each once. */
   readonly warnings: readonly string[];
 }
+
+/** What limits cost. */
+export type HeldBack = Omit<ReportedLimits, 'requested'>;
 
 /** The main figures of a sync, from the reports of its instances. */
 export function summaryFigures(instances: Instances): SummaryFigures {
@@ -59,7 +69,21 @@ export function detailFigures(instances: Instances): DetailFigures {
       compared === null || changed === null
         ? null
         : { comparedDocuments: compared, changedDocuments: changed },
+    heldBack: heldBackOf(instances),
     warnings: [...new Set(instances.flatMap((one) => one?.warnings ?? []))],
+  };
+}
+
+function heldBackOf(instances: Instances): HeldBack | null {
+  const told = instances.flatMap((one) => one?.limits ?? []);
+  const isLimited = told.some(
+    ({ requested, secondsHeldBack }) => Object.keys(requested).length > 0 || secondsHeldBack >= 1,
+  );
+  if (!isLimited) return null;
+  return {
+    heldBackBy: [...new Set(told.flatMap(({ heldBackBy }) => heldBackBy))],
+    secondsHeldBack: Math.max(...told.map(({ secondsHeldBack }) => secondsHeldBack)),
+    shareOfLastMinute: Math.max(...told.map(({ shareOfLastMinute }) => shareOfLastMinute)),
   };
 }
 

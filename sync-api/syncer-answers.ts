@@ -45,6 +45,8 @@ export interface ReportedProgress {
   readonly indexBuilding: IndexBuilding | undefined;
   /** Of a sync that was repaired, or whose destination had a copy at the start. */
   readonly reconciliation: Reconciliation | undefined;
+  /** Undefined for a tool that has none. */
+  readonly limits: ReportedLimits | undefined;
   readonly warnings: readonly string[];
   /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: Readonly<Record<string, unknown>>;
@@ -61,6 +63,18 @@ export interface Reconciliation {
   readonly comparedDocuments: number;
   /** Those that differed: replaced, inserted or deleted. */
   readonly changedDocuments: number;
+}
+
+/** What a sync may demand of the servers, and what that costs. */
+export interface ReportedLimits {
+  /** As they were given last. */
+  readonly requested: Readonly<Record<string, unknown>>;
+  /** What work waits for at the moment. */
+  readonly heldBackBy: readonly string[];
+  /** Of the copy and the changes: those that took longer. */
+  readonly secondsHeldBack: number;
+  /** From 0 to 1. */
+  readonly shareOfLastMinute: number;
 }
 
 /** The `info` while documents are copied. */
@@ -106,6 +120,7 @@ export function readProgress(progress: unknown): ReportedProgress | undefined {
     estimatedOplogTimeRemainingSeconds: countOf(raw['estimatedOplogTimeRemainingSeconds']),
     indexBuilding: indexBuildingIn(raw['indexBuilding']),
     reconciliation: reconciliationIn(raw['reconciliation']),
+    limits: limitsIn(raw['limits']),
     warnings,
     raw,
   };
@@ -216,6 +231,23 @@ function reconciliationIn(value: unknown): Reconciliation | undefined {
   const [compared, changed] = [countOf(comparedDocuments), countOf(changedDocuments)];
   if (compared === undefined || changed === undefined) return undefined;
   return { comparedDocuments: compared, changedDocuments: changed };
+}
+
+function limitsIn(value: unknown): ReportedLimits | undefined {
+  const { requested, heldBackBy, secondsHeldBack, shareOfLastMinute } = objectOf(value);
+  if (typeof requested !== 'object' || requested === null) return undefined;
+  return {
+    requested: objectOf(requested),
+    heldBackBy: textsOf(heldBackBy),
+    secondsHeldBack: largestOf(secondsHeldBack),
+    shareOfLastMinute: Math.min(1, largestOf(shareOfLastMinute)),
+  };
+}
+
+/** The larger one of what is said of the copy and of the changes. */
+function largestOf(value: unknown): number {
+  const { copy, changes } = objectOf(value);
+  return Math.max(0, numberOf(copy) ?? 0, numberOf(changes) ?? 0);
 }
 
 function booleanOf(value: unknown): boolean | undefined {

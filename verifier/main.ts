@@ -5,9 +5,9 @@ import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import { apiServerOf } from '../service/listening.ts';
 import type { Logger } from '../service/logger.ts';
+import { TokenBucket } from '../service/token-bucket.ts';
 import { verifierRoutes } from './api/routes.ts';
 import { RangeComparer } from './compare/range-comparer.ts';
-import { RateLimit } from './compare/read-documents.ts';
 import { VerifierMonitor } from './monitor.ts';
 import type { VerifierOptions } from './options.ts';
 import { filterOf } from './passes/scope.ts';
@@ -74,7 +74,7 @@ export async function openVerifier(
       workers: options.workers,
       rangeBytes: options.partitionMebibytes * 1024 * 1024,
       readPreference: options.readPreference,
-      rateLimit: new RateLimit(options.maxBytesPerSecond),
+      rateLimit: new TokenBucket(0, options.maxBytesPerSecond),
       ranges: new RangeComparer(options.comparison, logger),
       reportValues: options.reportValues,
     },

@@ -5,7 +5,7 @@ import type { ApiAddress } from './api-client.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { ReportedCheck } from '../../sync-api/check-answer.ts';
-import type { RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
+import type { Limits, RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   combineCollections,
   type ReportedCollections,
@@ -104,6 +104,11 @@ export class Instances {
     await this.#all(async (api) => {
       await api.repair(body, signal);
     }, signal);
+  }
+
+  /** Changes the limits of the sync: all instances share what the first one is given. */
+  async limits(body: Limits, signal: AbortSignal): Promise<void> {
+    for (const api of this.#apis.slice(0, 1)) await api.limits(body, signal);
   }
 
   /** How many times the sync was repaired, by the instances that report it: a sync that has stopped reports nothing. */

@@ -3,7 +3,7 @@ import { isNotServed } from '../../sync-api/answer-error.ts';
 import { readCheck, type ReportedCheck } from '../../sync-api/check-answer.ts';
 import { readSyncerCommand } from '../../sync-api/command-answer.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
-import type { RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
+import type { Limits, RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   readCollections,
   readProgress,
@@ -67,6 +67,11 @@ export class SyncerApi {
   /** Begins a sync again, also one that has stopped, with the documents that the destination has. */
   async repair(body: RepairBody, signal: AbortSignal): Promise<void> {
     await this.#give('repair', body, signal);
+  }
+
+  /** Replaces the limits of the sync. */
+  async limits(body: Limits, signal: AbortSignal): Promise<void> {
+    await this.#give('limits', body, signal);
   }
 
   /** Ends the sync for good. */

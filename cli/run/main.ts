@@ -185,6 +185,8 @@ async function begin(run: Run): Promise<SyncProgress> {
     screen.step(`moving ${what}`);
   } else {
     screen.step(`continuing to sync ${what}, which is ${found.state}`);
+    // Those of the former command stay if this one has none.
+    if (body.limits && found.state !== 'COMMITTED') await instances.limits(body.limits, signal);
   }
   await instances.command('resume', 'PAUSED', found, signal);
   return await instances.ready(signal);

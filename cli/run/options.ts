@@ -1,6 +1,7 @@
 import { outputFormats } from '../render/formats.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { readerGoneExitCode } from '../../service/terminal.ts';
+import { limitFlags } from './limit-flags.ts';
 import { startFlags } from './start-body.ts';
 
 const deployments = {
@@ -67,7 +68,7 @@ const presentation = {
 } as const satisfies OptionTable;
 
 /** The options of `clustersync run`. */
-export const runOptionTable = { ...deployments, ...startFlags, ...presentation };
+export const runOptionTable = { ...deployments, ...startFlags, ...limitFlags, ...presentation };
 
 export type RunOptions = Options<typeof runOptionTable>;
 

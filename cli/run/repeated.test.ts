@@ -54,6 +54,11 @@ const flags: Readonly<Record<string, Row>> = {
   verify: ['the same sync', { verify: false }],
   includeNamespaces: [{ refusedFor: 'includeNamespaces' }, { includeNamespaces: 'shop' }],
   excludeNamespaces: [{ refusedFor: 'excludeNamespaces' }, { excludeNamespaces: 'shop.items' }],
+  limitCopyBytesPerSecond: ['the same sync', { limitCopyBytesPerSecond: 2_000_000 }],
+  limitCopyDocumentsPerSecond: ['the same sync', { limitCopyDocumentsPerSecond: 7 }],
+  limitChangesPerSecond: ['the same sync', { limitChangesPerSecond: 7 }],
+  limitConcurrentBatches: ['the same sync', { limitConcurrentBatches: 7 }],
+  limitsFile: ['the same sync', { limitsFile: '{folder}/limits.yaml' }],
   output: ['the same sync', { output: 'json' }],
   web: ['the same sync', { web: 0 }],
   logFile: ['the same sync', { logFile: '{folder}/log' }],
@@ -68,6 +73,7 @@ describe('clustersync run, repeated with another', () => {
       await writeFile(join(folder, `${name}.json`), JSON.stringify(value));
     await writeFile(join(folder, 'sharding.yaml'), 'sharding: { shardingEntries: [] }');
     await writeFile(join(folder, 'other.json'), '{"shardingEntries": []}');
+    await writeFile(join(folder, 'limits.yaml'), 'limits: { maxChangesPerSecond: 7 }');
     await writeFile(join(folder, 'config.yaml'), 'maxLagSeconds: 20');
     await writeFile(join(folder, 'filter.yaml'), 'includeNamespaces: shop');
   });

@@ -10,6 +10,7 @@ import {
   startOptionSchemas,
   type StartOption,
 } from '../../sync-api/start-options.ts';
+import { limitsOf } from './limit-flags.ts';
 
 type Given = string | number | boolean | undefined;
 
@@ -54,9 +55,11 @@ export function startBodyOf(options: Readonly<Record<string, Given>>): StartBody
     if (value === undefined || value === sameAsNone[option]) return [];
     return [[option, typeof value === 'string' ? read(value) : value]];
   });
+  const limits = limitsOf(options);
   return {
     source: 'cluster0',
     destination: 'cluster1',
+    ...(limits && { limits }),
     ...(Object.fromEntries(given) as Pick<StartBody, StartOption>),
   };
 }

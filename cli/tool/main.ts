@@ -9,6 +9,7 @@ import type { SyncProgress, SyncState } from '../api/combine.ts';
 import { mayStillCome, requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
 import type { SyncerCommand } from '../api/syncer-api.ts';
+import { limitsOf } from '../run/limit-flags.ts';
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
 import { fieldLines, formatted } from '../render/formats.ts';
 import { plainLine, verificationText, type View } from '../render/frame.ts';
@@ -21,6 +22,7 @@ import {
   type ApiOptions,
   type CommandOptions,
   type ProgressOptions,
+  type LimitsOptions,
   type RepairOptions,
   type ReportOptions,
   type ResetOptions,
@@ -134,6 +136,27 @@ export async function repairSync(
     await watch(instances, ({ canCommit }) => canCommit, signal);
     sync = await readSync(instances, signal);
   }
+  await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
+  return 0;
+}
+
+/** Replaces the limits of a sync, and prints its state. @throws SyncError InvalidOption unless it is told what to do. */
+export async function changeLimits(
+  options: LimitsOptions,
+  _logger: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const limits = limitsOf(options);
+  if ((limits === undefined) !== options.none)
+    throw new SyncError(
+      'InvalidOption',
+      limits === undefined
+        ? '--none: give limits, which replace all former ones, or --none to lift them'
+        : '--none: lifts all limits, but others were given',
+    );
+  const instances = instancesOf(options);
+  await instances.limits(limits ?? {}, signal);
+  const sync = await readSync(instances, signal);
   await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
   return 0;
 }

@@ -4,6 +4,7 @@ import { SyncError } from '../../service/errors.ts';
 import { readTextFile } from '../../service/text-file.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { ApiAddress } from '../api/api-client.ts';
+import { limitFlags } from '../run/limit-flags.ts';
 
 const api = {
   url: {
@@ -62,6 +63,13 @@ export const repairOptionTable = {
   },
 } as const satisfies OptionTable;
 
+/** The options of `clustersync limits`. */
+export const limitsOptionTable = {
+  ...api,
+  ...limitFlags,
+  none: { type: 'boolean', default: false, description: 'lift all limits' },
+} as const satisfies OptionTable;
+
 /** The options of `clustersync reset`. */
 export const resetOptionTable = {
   ...commandOptionTable,
@@ -102,6 +110,7 @@ export type ApiOptions = Pick<StatusOptions, 'url' | 'apiToken' | 'caFile' | 'tl
 export type StatusOptions = Options<typeof statusOptionTable>;
 export type CommandOptions = Options<typeof commandOptionTable>;
 export type RepairOptions = Options<typeof repairOptionTable>;
+export type LimitsOptions = Options<typeof limitsOptionTable>;
 export type ResetOptions = Options<typeof resetOptionTable>;
 export type ProgressOptions = Options<typeof progressOptionTable>;
 export type ReportOptions = Options<typeof reportOptionTable>;

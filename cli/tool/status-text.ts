@@ -3,6 +3,7 @@ import { fieldLines } from '../render/formats.ts';
 import { reconciliationText } from '../render/frame.ts';
 import { bytesText, countText, durationText, percentText } from '../../service/quantities.ts';
 import { harmless } from '../../service/harmless.ts';
+import { heldBackText } from '../../dashboard/view/held-back.ts';
 
 /** The state of a sync, for people. */
 export function statusText(sync: SyncProgress): string {
@@ -24,6 +25,7 @@ export function statusText(sync: SyncProgress): string {
       lag: lagSeconds === null ? undefined : durationText(lagSeconds),
       copied,
       compared: sync.reconciliation ? reconciliationText(sync.reconciliation) : undefined,
+      limits: sync.heldBack ? harmless(heldBackText(sync.heldBack)) : undefined,
       indexes: indexes ? `${countText(indexes.built)} of ${countText(indexes.total)}` : undefined,
       changes: eventsApplied === null ? undefined : `${countText(eventsApplied)} applied`,
       'oplog lasts': sync.oplogSeconds === null ? undefined : durationText(sync.oplogSeconds),

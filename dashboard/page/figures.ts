@@ -1,7 +1,9 @@
 import { h, type ComponentChildren, type ComponentChild } from 'preact';
 import { bytesText, durationText, rateText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
+import { heldBackText } from '../view/held-back.ts';
 import { copySecondsLeft } from '../view/times.ts';
+import { foreignText } from './foreign-text.ts';
 import { bar, bytes, count, seconds, unknown } from './small-parts.ts';
 
 /** The figures at the top of the page of a sync. */
@@ -9,10 +11,12 @@ export function figuresOf({
   row,
   oplogSeconds,
   catchUpSeconds,
+  heldBack,
 }: SyncReport): readonly ComponentChild[] {
   const isCommitted = row.phase === 'Committed';
   const left = copySecondsLeft(row);
   const isCopying = row.percent !== null && row.percent < 100;
+  const limits = heldBack && !isCommitted && h('div', null, foreignText(heldBackText(heldBack)));
   return [
     figure(
       'Copied',
@@ -29,6 +33,7 @@ export function figuresOf({
             ? unknown()
             : h('span', { class: 'figure' }, `${bytesText(row.bytesPerSecond)}/s`),
           left === undefined ? 'time left not known' : `${durationText(left)} left`,
+          limits,
         )
       : figure(
           'Changes applied',
@@ -36,6 +41,7 @@ export function figuresOf({
           row.eventsPerSecond === null || isCommitted
             ? 'since the start'
             : `${rateText(row.eventsPerSecond)} a second`,
+          limits,
         ),
     figure(
       'Lag',

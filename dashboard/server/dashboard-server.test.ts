@@ -16,6 +16,7 @@ const detail: SyncDetail = {
     collections: null,
     indexes: null,
     reconciliation: null,
+    heldBack: null,
     verifications: [],
     conditions: [],
     findings: [],

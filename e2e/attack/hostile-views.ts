@@ -43,6 +43,9 @@ export function hostileDetail({ verifications }: SyncSummary, text: TextFor): Sy
       ...{ copiedBytes: 1, lagSeconds: 2, eventsApplied: 3 },
     })),
     reconciliation: null,
+    heldBack: {
+      ...{ heldBackBy: [text('limit')], secondsHeldBack: 7, shareOfLastMinute: 0.5 },
+    },
     collections: {
       ...{ total: 2, copied: 1 },
       collections: ['copied', 'waiting'].map((one) => ({

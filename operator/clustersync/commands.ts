@@ -75,7 +75,7 @@ export function commandsOf(
 }
 
 /** The state in which an instance accepts a command. */
-const callingState: Record<Exclude<SyncerCommand, 'repair' | 'reset'>, string> = {
+const callingState: Record<Exclude<SyncerCommand, 'repair' | 'limits' | 'reset'>, string> = {
   start: 'IDLE',
   pause: 'RUNNING',
   resume: 'PAUSED',

@@ -29,6 +29,7 @@ import {
   syncerPort,
 } from './resources.ts';
 import type { InstanceView } from './instance-causes.ts';
+import { limitCommands, limitsCause } from './limits.ts';
 import {
   assessedForReset,
   finalizersWanted,
@@ -198,7 +199,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const preflight = { dryRun, outlook: start.outlook };
   const report = {
     status: commitStatus(facts, plan),
-    cause: gravestCause([plan?.cause, dryRunCause(clusterSync, preflight)]),
+    cause: gravestCause([
+      plan?.cause,
+      dryRunCause(clusterSync, preflight),
+      limitsCause(clusterSync, views),
+    ]),
   };
   const observed = withReset(clusterSync, statusOf(input, assessment, report, preflight), reset);
   const status = withRepair(clusterSync, observed, repair);
@@ -283,10 +288,19 @@ function commandsFor(
         ? resetCommands(input.views, endOf(clusterSync, reset), input.nowMs)
         : [];
     case 'refused':
-    case 'none':
-      return isHandsOff || clusterSync.metadata.deletionTimestamp !== undefined
-        ? []
-        : [...commandsOf(clusterSync, input), ...repairCommands(clusterSync, repair, input.nowMs)];
+    case 'none': {
+      if (isHandsOff || clusterSync.metadata.deletionTimestamp !== undefined) return [];
+      const { views, nowMs } = input;
+      const steps = [
+        ...commandsOf(clusterSync, input),
+        ...repairCommands(clusterSync, repair, nowMs),
+      ];
+      // An instance is told one thing at a time.
+      const limits = limitCommands(clusterSync, views, nowMs).filter(
+        ({ id }) => !steps.some((step) => step.id === id),
+      );
+      return [...steps, ...limits];
+    }
   }
 }
 

@@ -73,8 +73,9 @@ const stagesOf: Record<SyncerCommand, readonly Stage[]> = {
   resume: ['reversing', 'copy', 'changes'],
   commit: ['changes'],
   reverse: ['reversing'],
-  // Only while they are requested: see planRepair and planReset.
+  // Only while they are requested: see planRepair, limitsCause and planReset.
   repair: [],
+  limits: [],
   reset: [],
 };
 

@@ -143,6 +143,7 @@ const needless: Readonly<Record<string, unknown>> = { ...startDefaults, ...sameA
 
 /** The body of POST /start: the contract's options, by their names there. */
 export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
+  const { limits = {} } = spec;
   const options: Pick<StartBody, StartOption> = spec;
   const told = startOptions.filter(
     (name) =>
@@ -153,5 +154,7 @@ export function startBody({ spec }: Pick<ClusterSync, 'spec'>): StartBody {
     source: 'cluster0',
     destination: 'cluster1',
     ...Object.fromEntries(told.map((name) => [name, options[name]])),
+    // They hold from the first document on; another tool need not know them.
+    ...(Object.keys(limits).length > 0 && { limits }),
   };
 }

@@ -178,6 +178,7 @@ function after(all: Triple, answer: typeof idle, command: SyncerCommand | undefi
   if (command !== undefined) {
     const after = { start: copy, pause: paused, resume: changes, commit: committing, reset: idle };
     if (command === 'repair') return copy;
+    if (command === 'limits') return answer;
     return command === 'reverse' ? reversed(changes) : after[command];
   }
   if (answer === copy) return changes;

@@ -51,6 +51,12 @@ const podFields = Object.fromEntries(
   ]),
 );
 
+const someLimits = {
+  ...{ maxCopyBytesPerSecond: 2_000_000, maxCopyDocumentsPerSecond: 7, maxChangesPerSecond: 7 },
+  ...{ maxConcurrentBatches: 7, oplogFirst: false },
+  schedule: [{ from: '08:00', to: '18:00', maxChangesPerSecond: 7 }],
+};
+
 /** Each field with a changed value, and its previous value if that is not the default. */
 const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
   'source.name': ['another instance', { source: { ...base.source, name: 'older' } }],
@@ -93,6 +99,12 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     { repair: { token: 'again', comparison: 'Bytes' } },
     { repair: { token: 'again', comparison: 'Hashes' } },
   ],
+  ...Object.fromEntries(
+    Object.entries(someLimits).map(([name, value]) => [
+      `limits.${name}`,
+      ['the same sync', { limits: { [name]: value } }] as const,
+    ]),
+  ),
   onDelete: ['the same sync', { onDelete: 'Clean' }],
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],

@@ -7,7 +7,7 @@ export type SyncerProgress = ReportedProgress;
 
 /** The commands that the operator sends. */
 export type SyncerCommand =
-  'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'repair' | 'reset';
+  'start' | 'pause' | 'resume' | 'commit' | 'reverse' | 'repair' | 'limits' | 'reset';
 
 const unreachableName = 'SyncerUnreachable';
 /** start examines both deployments first, and a commit may wait for the other instances. */

@@ -2,6 +2,23 @@
 import type { ErrorName } from '../../service/error-table.ts';
 
 /**
+ * Bytes of documents a second that are copied, over all instances; not limited by default.
+ */
+export type MaxCopyBytesPerSecond = number;
+/**
+ * Documents a second that are copied, over all instances; not limited by default.
+ */
+export type MaxCopyDocumentsPerSecond = number;
+/**
+ * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+ */
+export type MaxChangesPerSecond = number;
+/**
+ * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+ */
+export type MaxConcurrentBatches = number;
+
+/**
  * The body of a command without parameters.
  */
 export interface NoParameters {}
@@ -77,6 +94,7 @@ export interface StartBody {
      */
     enabled: boolean;
   };
+  limits?: Limits;
   /**
    * How to shard collections on the destination. Required when syncing a replica set to a sharded cluster, rejected otherwise.
    */
@@ -147,6 +165,46 @@ export interface Pattern {
    */
   options?: string;
 }
+/**
+ * How much the sync may demand of the servers: see limits.
+ */
+export interface Limits {
+  maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
+  maxCopyDocumentsPerSecond?: MaxCopyDocumentsPerSecond;
+  maxChangesPerSecond?: MaxChangesPerSecond;
+  maxConcurrentBatches?: MaxConcurrentBatches;
+  /**
+   * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
+   */
+  oplogFirst?: boolean;
+  /**
+   * Times of the day at which other limits hold. The first window that fits counts.
+   *
+   * @maxItems 16
+   */
+  schedule?: LimitWindow[];
+}
+/**
+ * A time of the day at which other limits hold: those that it names take the place of the others.
+ */
+export interface LimitWindow {
+  /**
+   * When the window begins, as HH:MM.
+   */
+  from: string;
+  /**
+   * When it ends. Before from: over midnight; the same: all day.
+   */
+  to: string;
+  /**
+   * The IANA time zone of both, such as Europe/Berlin: UTC by default.
+   */
+  timeZone?: string;
+  maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
+  maxCopyDocumentsPerSecond?: MaxCopyDocumentsPerSecond;
+  maxChangesPerSecond?: MaxChangesPerSecond;
+  maxConcurrentBatches?: MaxConcurrentBatches;
+}
 export interface RepairBody {
   /**
    * `hashes`: the servers hash their documents, and only those that differ are read. A hash does not tell how a number of the same value and size is stored (int64 5 or double 5), nor a string from a symbol. `bytes`: all documents of both sides are read
@@ -186,6 +244,7 @@ export interface IdleProgress {
   estimatedOplogTimeRemainingSeconds: null;
   indexBuilding: null;
   reconciliation: null;
+  limits: null;
   warnings: null;
 }
 /**
@@ -315,10 +374,74 @@ export interface SyncProgress {
      */
     changedDocuments: number;
   } | null;
+  limits: {
+    requested: Limits1;
+    allowed: {
+      /**
+       * bytes a second that this instance may copy now; null for no limit
+       */
+      copyBytesPerSecond: number | null;
+      /**
+       * documents a second, likewise
+       */
+      copyDocumentsPerSecond: number | null;
+      /**
+       * changes a second that this instance may apply now; null for no limit
+       */
+      changesPerSecond: number | null;
+      /**
+       * batches that this instance may have under way now; null for no limit
+       */
+      concurrentBatches: number | null;
+    };
+    /**
+     * the limits for which work of this instance waits at the moment
+     */
+    heldBackBy: string[];
+    secondsHeldBack: {
+      /**
+       * seconds for which this process has held back the copy
+       */
+      copy: number;
+      /**
+       * seconds for which this process has held back changes
+       */
+      changes: number;
+    };
+    shareOfLastMinute: {
+      /**
+       * the same, as the share of the last minute, from 0 to 1
+       */
+      copy: number;
+      /**
+       * the same for changes
+       */
+      changes: number;
+    };
+  };
   /**
    * messages for people: see below
    */
   warnings: string[];
+}
+/**
+ * the limits of the sync, as they were given last: see limits
+ */
+export interface Limits1 {
+  maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
+  maxCopyDocumentsPerSecond?: MaxCopyDocumentsPerSecond;
+  maxChangesPerSecond?: MaxChangesPerSecond;
+  maxConcurrentBatches?: MaxConcurrentBatches;
+  /**
+   * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
+   */
+  oplogFirst?: boolean;
+  /**
+   * Times of the day at which other limits hold. The first window that fits counts.
+   *
+   * @maxItems 16
+   */
+  schedule?: LimitWindow[];
 }
 export interface CheckAnswer {
   success: true;
@@ -399,4 +522,23 @@ export interface Collection {
    * this instance has copied its part
    */
   isCopied: boolean;
+}
+/**
+ * How much the sync may demand of the servers: nothing is limited by default. It can be changed while the sync runs, and does not identify a sync.
+ */
+export interface Limits2 {
+  maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
+  maxCopyDocumentsPerSecond?: MaxCopyDocumentsPerSecond;
+  maxChangesPerSecond?: MaxChangesPerSecond;
+  maxConcurrentBatches?: MaxConcurrentBatches;
+  /**
+   * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
+   */
+  oplogFirst?: boolean;
+  /**
+   * Times of the day at which other limits hold. The first window that fits counts.
+   *
+   * @maxItems 16
+   */
+  schedule?: LimitWindow[];
 }

@@ -18,9 +18,9 @@ import type { Syncer } from '../lifecycle/syncer.ts';
 /** How many collections /api/v1/collections shows: it is meant for people. */
 const maxCollectionsShown = 100;
 
-const commands = ['start', 'pause', 'resume', 'reverse', 'repair', 'reset'] as const;
+const commands = ['start', 'pause', 'resume', 'reverse', 'repair', 'limits', 'reset'] as const;
 
-/** The endpoints of the contract, part 4, and those of pause, resume, reverse, repair and reset, in the same form. */
+/** The endpoints of the contract, part 4, and those of pause, resume, reverse, repair, limits and reset, in the same form. */
 export function syncerRoutes(
   syncer: Pick<
     Syncer,

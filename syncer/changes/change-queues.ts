@@ -6,6 +6,8 @@ import { StreamPositions, type OpenPosition, type StreamPosition } from './strea
 export interface QueuesOptions<Key, Change> {
   /** How many batches are under way at the same time, over all queues. */
   readonly limit: ConcurrencyLimit;
+  /** How many batches may be under way, and changes be in one of them, at most: whatever the limit finds. */
+  readonly most?: () => { readonly batches: number; readonly changes: number };
   /** The size of a batch, which depends on how much there is to do. A queue in order always gives `maxChanges`. */
   readonly minChanges: number;
   readonly maxChanges: number;
@@ -24,6 +26,8 @@ export interface QueuesOptions<Key, Change> {
   /** Called once, for the first error of `apply`. Nothing more is applied. */
   readonly failed: (error: unknown) => void;
 }
+
+const unbounded = () => ({ batches: Infinity, changes: Infinity });
 
 interface Entry<Change> {
   readonly change: Change;
@@ -124,8 +128,8 @@ export class ChangeQueues<Key, Change> {
   }
 
   #startBatches(): void {
-    const { limit } = this.#options;
-    while (!this.#isStopped && this.#running.size < limit.current) {
+    const { limit, most = unbounded } = this.#options;
+    while (!this.#isStopped && this.#running.size < Math.min(limit.current, most().batches)) {
       const queue = this.#ready.shift();
       if (!queue) {
         limit.hadRoom();
@@ -150,15 +154,16 @@ export class ChangeQueues<Key, Change> {
   #take({ waiting, documents, isInOrder }: Queue<Key, Change>): readonly Entry<Change>[] {
     if (isInOrder && documents.size > 0) return [];
     const { limit, minChanges, maxChanges, bytesOf, documentOf } = this.#options;
-    const { minBytes, maxBytesOfAll } = this.#options;
+    const { minBytes, maxBytesOfAll, most = unbounded } = this.#options;
     // Two for each that may be under way: with one, what is left runs out while the batches of the oldest changes end.
     const share = Math.ceil(this.#changes / (2 * limit.current));
-    const most = isInOrder ? maxChanges : Math.min(maxChanges, Math.max(minChanges, share));
+    const wanted = isInOrder ? maxChanges : Math.min(maxChanges, Math.max(minChanges, share));
+    const count = Math.min(wanted, most().changes);
     const maxBytes = Math.max(minBytes, maxBytesOfAll / limit.current);
     const taken: Entry<Change>[] = [];
     const passedOver: Entry<Change>[] = [];
     let seen = 0;
-    for (let bytes = 0; taken.length < most && bytes < maxBytes;) {
+    for (let bytes = 0; taken.length < count && bytes < maxBytes;) {
       const entry = waiting[seen];
       if (!entry || passedOver.length === passedOverBatches * maxChanges) break;
       seen++;

@@ -13,6 +13,7 @@ import {
 } from '../../service/concurrency-limit.ts';
 import type { CatalogChanges } from '../ddl/apply-catalog-event.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
@@ -65,6 +66,7 @@ export interface FollowParts {
   readonly coordination: Coordination;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: WorkPace;
   /** How many batches of changes are applied at the same time; undefined for as many as the destination bears. */
   readonly applyWorkers: number | undefined;
   readonly signal: AbortSignal;
@@ -105,7 +107,8 @@ export async function followChanges(
   const store = parts.store.within(signal);
   const destination = parts.destination.within(signal);
   const catalogChanges = parts.catalogChanges.within(signal);
-  const own = { ...parts, source, destination, store, catalogChanges, signal };
+  const pace = parts.pace.within(signal);
+  const own = { ...parts, source, destination, store, catalogChanges, pace, signal };
   const follower = new ChangeFollower(own, (error) => {
     failed.abort(error);
   });
@@ -173,7 +176,8 @@ class ChangeFollower {
   #last: StreamPosition | undefined;
 
   constructor(parts: FollowParts, failed: (error: unknown) => void) {
-    const { source, destination, store, coordination, monitor, logger, applyWorkers } = parts;
+    const { source, destination, store, coordination, monitor, logger, pace } = parts;
+    const { applyWorkers } = parts;
     const isShared = coordination.share.count > 1;
     const applier = new ChangeApplier(source, destination, monitor, logger);
     this.#parts = parts;
@@ -183,10 +187,12 @@ class ChangeFollower {
     this.#queues = new ChangeQueues<TrackedCollection, DocumentChange>({
       ...batchSize,
       limit: new ConcurrencyLimit(range),
+      most: () => ({ batches: pace.concurrentBatches, changes: pace.changes }),
       bytesOf: sizeOfChange,
       documentOf: ({ key }) => key.canonical,
       isInOrder: isAppliedInOrder,
       apply: async (collection, changes) => {
+        await pace.apply(changes.length);
         await applier.apply(collection, changes);
       },
       reached: (position) => {

@@ -9,6 +9,7 @@ import { ConcurrencyLimit } from '../../service/concurrency-limit.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { CopyConcurrency } from '../options/copy-concurrency.ts';
@@ -45,6 +46,7 @@ export class RangeCopier {
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
   readonly #concurrency: CopyConcurrency;
+  readonly #pace: WorkPace;
   readonly #slots: CopySlots;
   readonly #reconciler: RangeReconciler;
 
@@ -54,7 +56,9 @@ export class RangeCopier {
     this.#monitor = settings.monitor;
     this.#logger = settings.logger;
     this.#concurrency = settings.concurrency;
-    this.#slots = new CopySlots(new ConcurrencyLimit(settings.concurrency.batches));
+    this.#pace = settings.pace;
+    const limit = new ConcurrencyLimit(settings.concurrency.batches);
+    this.#slots = new CopySlots(limit, () => settings.pace.concurrentBatches);
     this.#reconciler = new RangeReconciler(source, destination, settings);
   }
 
@@ -132,7 +136,7 @@ export class RangeCopier {
 
   async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
     const { collection, from, range } = documents;
-    const size = new FetchSize(collection);
+    const size = new FetchSize(collection, () => this.#pace.fetch);
     // Only one insert at a time keeps the order of a capped collection.
     const isCapped = isTrue(collection.options['capped']);
     const inFlight = new InFlight(isCapped ? 1 : Infinity);
@@ -140,6 +144,7 @@ export class RangeCopier {
     const insert = async (batch: RawBatch, fetched: CopySlot): Promise<void> => {
       let insertedBytes: number | undefined;
       try {
+        await this.#pace.copy({ count: batch.list.count, bytes: batch.bytes });
         insertedBytes = await this.#insert(documents, batch, concern);
         bytes += insertedBytes;
       } finally {
@@ -212,6 +217,7 @@ interface CopierSettings {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
   readonly concurrency: CopyConcurrency;
+  readonly pace: WorkPace;
   /** How to compare documents that are on the destination already. */
   readonly comparison: () => Comparison;
 }

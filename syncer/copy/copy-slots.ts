@@ -43,12 +43,15 @@ export class CopySlot {
  */
 export class CopySlots {
   readonly #limit: ConcurrencyLimit;
+  readonly #most: () => number;
   readonly #waiting: { readonly bytes: number; readonly take: (slot: CopySlot) => void }[] = [];
   #taken = 0;
   #bytes = 0;
 
-  constructor(limit: ConcurrencyLimit) {
+  /** @param most - how many may be under way at most, whatever the limit finds; a change counts from the next slot on. */
+  constructor(limit: ConcurrencyLimit, most: () => number = () => Infinity) {
     this.#limit = limit;
+    this.#most = most;
   }
 
   /** Waits for a slot. @param bytes - how large the batch is expected to be. */
@@ -63,7 +66,7 @@ export class CopySlots {
     for (;;) {
       const [first] = this.#waiting;
       const hasMemory = !first || this.#taken === 0 || this.#bytes + first.bytes <= maxHeldBytes;
-      if (this.#taken >= this.#limit.current) return;
+      if (this.#taken >= Math.min(this.#limit.current, this.#most())) return;
       if (!first || !hasMemory) {
         this.#limit.hadRoom();
         return;

@@ -15,24 +15,39 @@ const unknownAverageBytes = 1024;
 /** How many documents the first fetch asks for at most of a collection that is said to have none: as many as a server by itself. */
 const firstDocuments = 100;
 
+/** How much to fetch at a time at most. */
+interface FetchBounds {
+  readonly count: number;
+  readonly bytes: number;
+}
+
+const unbounded: FetchBounds = { count: Infinity, bytes: Infinity };
+
 /**
  * How many documents of a collection to fetch at a time, and how large they will be together: by the collection's statistics at
  * first, which say too little of one that has grown since, or whose server was killed, and then by what was fetched.
  */
 export class FetchSize {
   readonly #collection: Pick<TrackedCollection, 'sizeBytes' | 'documentCount'>;
+  readonly #most: () => FetchBounds;
   #fetchedDocuments = 0;
   #fetchedBytes = 0;
   #largestBytes = 0;
 
-  constructor(collection: Pick<TrackedCollection, 'sizeBytes' | 'documentCount'>) {
+  /** @param most - how much to fetch at a time at most. */
+  constructor(
+    collection: Pick<TrackedCollection, 'sizeBytes' | 'documentCount'>,
+    most: () => FetchBounds = () => unbounded,
+  ) {
     this.#collection = collection;
+    this.#most = most;
   }
 
   /** How many documents the next fetch should have. */
   get documents(): number {
-    const byBytes = Math.round(fetchBytes / this.#averageBytes);
-    const documents = Math.min(maxDocuments, Math.max(1, byBytes));
+    const most = this.#most();
+    const byBytes = Math.round(Math.min(fetchBytes, most.bytes) / this.#averageBytes);
+    const documents = Math.min(maxDocuments, most.count, Math.max(1, byBytes));
     if (this.#fetchedDocuments > 0) return documents;
     // All that there should be, in one fetch, and not much more.
     const { documentCount } = this.#collection;

@@ -7,6 +7,7 @@ import { withHeapGrowth } from '../../service/heap-growth.ts';
 import { catalogSideBySide } from '../destination/destination-catalog.ts';
 import type { Destination } from '../destination/destination.ts';
 import { isCopiedBy, type Share } from '../instances/coordination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { CopyConcurrency } from '../options/copy-concurrency.ts';
@@ -47,6 +48,7 @@ interface CopyParts {
   readonly store: WorkStore;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: WorkPace;
   readonly settings: CopySettings;
 }
 
@@ -67,7 +69,7 @@ export class InitialCopy {
     const { concurrency } = settings;
     this.#parts = parts;
     const comparison = (): Comparison => parts.store.live.current.comparison;
-    const copying = { monitor, logger, concurrency, comparison };
+    const copying = { monitor, logger, concurrency, pace: parts.pace, comparison };
     this.#copier = new RangeCopier(source, destination, copying);
     this.#prover = new CopyProver(this.#copier, parts.catalog, parts.store, concurrency.workers);
   }

@@ -6,6 +6,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
@@ -16,6 +17,7 @@ import { putIdsAsTheyAre } from './put-as-they-are.ts';
 interface ReconcilerSettings {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: WorkPace;
   readonly comparison: () => Comparison;
 }
 
@@ -65,11 +67,13 @@ export class RangeReconciler {
       source: this.#source.documents.fingerprints(collection, from, range),
       destination: this.#destination.documents.fingerprints(collection.namespace, range, time),
     };
-    const { comparison, monitor } = this.#settings;
+    const { comparison, monitor, pace } = this.#settings;
     const { documents, bytes, differing } =
       comparison() === 'bytes'
         ? await this.#reconcileByBytes(collection, sides)
         : await this.#reconcileByHashIfPossible(collection, sides);
+    // How many documents the range has is known only afterwards: the next one waits for them.
+    await pace.copy({ count: documents, bytes });
     monitor.addReconciled(documents, bytes, differing);
     monitor.copyTally.addCopied(collection.uuid, bytes);
     return bytes;

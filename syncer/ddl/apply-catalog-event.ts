@@ -11,6 +11,7 @@ import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { type CopySettings, InitialCopy } from '../copy/initial-copy.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { requestedShardKey, type StartOptions } from '../options/command-bodies.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
@@ -35,6 +36,7 @@ interface ChangeParts {
   readonly settings: CopySettings;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: WorkPace;
 }
 
 /** Applies changes of the source's catalog to the destination. */
@@ -72,6 +74,7 @@ export class CatalogChanges {
       source: source.within(signal),
       destination: destination.within(signal),
       store: store.within(signal),
+      pace: this.#parts.pace.within(signal),
     });
   }
 

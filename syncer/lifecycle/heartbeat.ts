@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Patience } from '../../mongo/patience.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
@@ -5,6 +6,7 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { ClusterRole } from '../monitor/commit-word.ts';
+import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
 import {
@@ -41,6 +43,7 @@ interface HeartbeatParts {
   readonly pair: ClusterPair;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: Pace;
   readonly signal: AbortSignal;
 }
 
@@ -63,6 +66,7 @@ export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
     proveMajority(own),
     watchRecord(own),
     proveVersions(own),
+    keepPace(own),
   ];
   if (source.kind.hasReadableOplog) works.push(watchAppliedOps(source, parts.live, own));
   try {
@@ -161,6 +165,7 @@ async function watchRecord(parts: HeartbeatParts): Promise<void> {
       );
       if (!record) return;
       monitor.commitProofs.setCommandsOnPrimary(record.commandCount);
+      if (!isDeepStrictEqual(record.limits, live.stored.limits)) await live.refresh();
       const isOthers =
         record.commandCount > live.stored.commandCount && live.sent?.command !== 'commit';
       if (!isOthers || live.isShared) return;
@@ -197,6 +202,18 @@ async function watchSource(parts: HeartbeatParts): Promise<void> {
       const summary = summaryOf(live.current, monitor);
       if (summary) logger.info(summary.figures, summary.message);
     }
+    await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
+/** Keeps the limits of the work what they are to be now. */
+async function keepPace({ pace, signal, logger }: HeartbeatParts): Promise<void> {
+  let told: readonly string[] = [];
+  while (!signal.aborted) {
+    pace.update();
+    for (const warning of pace.warnings)
+      if (!told.includes(warning)) logger.warn({ warning }, 'warning');
+    told = pace.warnings;
     await sleep(beatMs, signal).catch(() => undefined);
   }
 }

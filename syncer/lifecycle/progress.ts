@@ -45,6 +45,7 @@ const idleProgress: SyncerProgressAnswer = {
     estimatedOplogTimeRemainingSeconds: null,
     indexBuilding: null,
     reconciliation: null,
+    limits: null,
     warnings: null,
   },
 };
@@ -89,8 +90,10 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
       estimatedOplogTimeRemainingSeconds: needsOplog(record) ? monitor.oplogSecondsLeft : null,
       indexBuilding: monitor.indexBuilding,
       reconciliation: reconciliationOf(record, monitor),
+      limits: sync.pace.report(record.limits),
       warnings: [
         ...stateWarnings(record, monitor),
+        ...sync.pace.warnings,
         ...commit.warnings,
         // The commit's own warnings cover a commit.
         ...(sent && sent.command !== 'commit' ? [sentText(sent, record)] : []),

@@ -12,6 +12,7 @@ import { LeftBuilds } from '../ddl/left-index-builder.ts';
 import { replicateForms } from '../ddl/replicate-forms.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Coordination } from '../instances/coordination.ts';
+import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { SyncerTuning } from '../options/syncer-options.ts';
@@ -31,6 +32,9 @@ import type { WorkStore } from '../store/work-store.ts';
  */
 const growthPercent = 50;
 
+/** A copy that was held back for no more of its time shows how fast the destination is. */
+const maxHeldShare = 0.1;
+
 /** What the run of a sync in one direction needs. */
 interface RunParts {
   readonly source: Source;
@@ -44,6 +48,7 @@ interface RunParts {
   readonly tuning: SyncerTuning;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
+  readonly pace: WorkPace;
   readonly signal: AbortSignal;
 }
 
@@ -266,12 +271,18 @@ export class SyncRun {
   }
 
   async #copyWithSummary(): Promise<void> {
-    const { destination, catalog, store, logger, monitor } = this.#parts;
-    const before = { bytes: monitor.copiedBytes, documents: monitor.copiedDocuments };
+    const { destination, catalog, store, logger, monitor, pace } = this.#parts;
+    const before = {
+      ...{ bytes: monitor.copiedBytes, documents: monitor.copiedDocuments },
+      heldSeconds: pace.heldSeconds('copy'),
+    };
     const startMs = performance.now();
     await this.#copy.run();
     const copySeconds = (performance.now() - startMs) / 1000;
-    destination.leftIndexes.addRate(monitor.copiedBytes - before.bytes, copySeconds);
+    const heldSeconds = pace.heldSeconds('copy') - before.heldSeconds;
+    // The rate of a copy that was held back says nothing of the destination.
+    if (heldSeconds < copySeconds * maxHeldShare)
+      destination.leftIndexes.addRate(monitor.copiedBytes - before.bytes, copySeconds);
     await store.completeCopy();
     logger.info(
       {

@@ -4,7 +4,7 @@ import type { Logger } from '../../service/logger.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { CheckAnswer } from '../../sync-api/json.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import { parseStartBody, type StartOptions } from '../options/command-bodies.ts';
+import { parseStartBody, type StartOptions, type StartRequest } from '../options/command-bodies.ts';
 import { CheckSubject } from '../preflight/check-subject.ts';
 import { checkEverything, type CheckSettings } from '../preflight/full-check.ts';
 import { otherSync, requireStart } from '../preflight/preflight.ts';
@@ -21,7 +21,7 @@ import type { Sync } from './sync.ts';
  */
 export async function createSync(
   pair: ClusterPair,
-  options: StartOptions,
+  { options, limits }: StartRequest,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<SyncRecord> {
@@ -32,7 +32,10 @@ export async function createSync(
     filter: pair.filterOf(options),
     signal,
   });
-  const record = { ...newRecord(options, topologies, instanceId), estimatedTotalBytes };
+  const record = {
+    ...newRecord(options, topologies, instanceId),
+    ...{ limits, estimatedTotalBytes },
+  };
   const store = pair.recordOn(options.destination);
   await retrying({ signal, logger, monitor }, 'command', async () => {
     await store.createSync(record);

@@ -10,6 +10,7 @@ import type { ClusterPair } from '../store/clusters.ts';
 import { Alone, type Coordination } from '../instances/coordination.ts';
 import { Group } from '../instances/group.ts';
 import type { LiveSync } from '../store/live-sync.ts';
+import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { fittingConcurrency, requestedConcurrency } from '../options/copy-concurrency.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
@@ -40,6 +41,7 @@ export interface WorkParts {
   readonly live: LiveSync;
   readonly pair: ClusterPair;
   readonly monitor: SyncMonitor;
+  readonly pace: Pace;
   readonly options: SyncerOptions;
   readonly logger: Logger;
 }
@@ -73,7 +75,10 @@ export class SyncWork {
    */
   async pause(): Promise<SyncError | undefined> {
     this.#isPausing = true;
-    if (this.#parts.live.current.phase !== 'changes' || !this.isUnderWay) this.#stopForPause();
+    const { live, pace } = this.#parts;
+    // What is held back would not be applied in time: the resume applies it.
+    if (live.current.phase !== 'changes' || !this.isUnderWay || pace.isHoldingChanges)
+      this.#stopForPause();
     const timer = setTimeout(() => {
       this.#stopForPause();
     }, pauseGraceMs);
@@ -137,7 +142,7 @@ export class SyncWork {
    * @param isFirst - whether this process takes the instance over from the one before it.
    */
   async #work(isFirst: boolean): Promise<void> {
-    const { live, pair, monitor, logger } = this.#parts;
+    const { live, pair, monitor, logger, pace } = this.#parts;
     this.#own = new AbortController();
     if (this.#isToldToStop) this.#own.abort();
     this.#failed = Promise.withResolvers<never>();
@@ -166,7 +171,7 @@ export class SyncWork {
     const parts = [
       work(),
       watch(),
-      keepHeartbeat({ ...made, live, pair, monitor, logger }).then(
+      keepHeartbeat({ ...made, live, pair, monitor, logger, pace }).then(
         async () => await this.#failed.promise,
       ),
       this.#failed.promise,
@@ -222,7 +227,7 @@ export class SyncWork {
     const tuning = { ...others, concurrency };
     const run: SyncRun = new SyncRun({
       ...{ ...working, source, sourceCluster, destination, catalog, store, syncStore },
-      ...{ coordination, options, tuning },
+      ...{ coordination, options, tuning, pace: this.#parts.pace.within(signal) },
     });
     return { run, source, destination, destinationCluster, store, syncStore, instance, signal };
   }

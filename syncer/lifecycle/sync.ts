@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { naming } from '../../mongo/named-error.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
@@ -5,10 +6,13 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';
+import { Pace, type PaceSituation } from '../limits/pace.ts';
 import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
+import { limitsAt } from '../options/limit-schedule.ts';
+import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { checkFeatureVersions } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
@@ -36,6 +40,8 @@ export class Sync {
   readonly live: LiveSync;
   readonly monitor: SyncMonitor;
   readonly pair: ClusterPair;
+  /** How fast this process may work. */
+  readonly pace: Pace;
   readonly #commands: CommandQueue;
   readonly #worker: SyncWorker;
   readonly #logger: Logger;
@@ -59,7 +65,9 @@ export class Sync {
     this.pair = pair;
     this.monitor = monitor;
     this.#commands = commands;
-    this.#worker = new SyncWorker({ live: this.live, pair, monitor, options, logger });
+    this.pace = new Pace(() => this.#paceSituation());
+    const { live, pace } = this;
+    this.#worker = new SyncWorker({ live, pair, monitor, pace, options, logger });
     this.#logger = logger;
   }
 
@@ -187,6 +195,8 @@ export class Sync {
         this.live.receiving('commit', { state: 'COMMITTING' }),
         isOutcomeUnknown,
       );
+      // Nothing that the commit waits for is held back.
+      this.pace.update();
       const { lagSeconds } = this.monitor;
       this.#logger.info({ lagSeconds, blocked: blockedClusters(this.live.current) }, 'committing');
       return this.#worker.work;
@@ -252,6 +262,27 @@ export class Sync {
     });
   }
 
+  /** Stores limits, which replace all former ones, and takes them up. @throws SyncError ResetUnderWay. */
+  async setLimits(limits: Limits): Promise<void> {
+    const { resetUnderWay } = this.live;
+    if (resetUnderWay) throw resetUnderWay;
+    await this.#persist(async () => {
+      await this.live.update({ limits });
+    });
+    this.pace.update();
+  }
+
+  #paceSituation(): PaceSituation {
+    const { monitor, live, view } = this;
+    const { limits, estimatedTotalBytes, instances } = live.stored;
+    return {
+      ...{ limits: limitsAt(limits, Date.now()), view, oplogState: monitor.oplogState },
+      oplogSecondsLeft: monitor.oplogSecondsLeft,
+      copyBytes: estimatedTotalBytes === null ? null : estimatedTotalBytes / instances.length,
+      copiedBytes: monitor.copiedBytes,
+    };
+  }
+
   /** @throws SyncError InvalidStateTransition if other instances have been given the repair with another comparison. */
   #requireSameComparison(comparison: Comparison): void {
     const { stored, hasThisInstanceCommand } = this.live;
@@ -300,7 +331,10 @@ export class Sync {
       const store = this.pair.recordOn(live.stored.destination.name);
       const record = await commitProofs.by('record', async () => await store.readSyncOfPrimary());
       if (record) commitProofs.setCommandsOnPrimary(record.commandCount);
-      if (record?.commandCount !== live.stored.commandCount) await live.refresh();
+      const isOutdated =
+        record?.commandCount !== live.stored.commandCount ||
+        !isDeepStrictEqual(record.limits, live.stored.limits);
+      if (isOutdated) await live.refresh();
     } catch (error) {
       if (!this.pair.signal.aborted)
         this.#logger.debug({ reason: messageOf(error) }, 'the record could not be read');

@@ -12,11 +12,14 @@ import { registerStateMetrics } from '../monitor/metrics.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
 import { watchOplog } from '../monitor/watch-oplog.ts';
 import {
+  parseLimits,
   parseRepairBody,
   parseResetBody,
+  parseStart,
   parseStartBody,
   type ResetDestination,
   type StartOptions,
+  type StartRequest,
 } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import type { CheckSettings } from '../preflight/full-check.ts';
@@ -156,10 +159,11 @@ export class Syncer {
       known?.requireDigest(digest);
       const pair = this.#needPair();
       known?.requireTaken('start');
-      const options = parseStartBody(body);
+      const request = parseStart(body);
+      const { options, limits } = request;
       requireDigest(digest, options);
-      const sync = await naming(async () => await this.#startSync(pair, options));
-      this.#logger.info({ options }, 'started');
+      const sync = await naming(async () => await this.#startSync(pair, request));
+      this.#logger.info({ options, limits }, 'started');
       try {
         await naming(async () => {
           await blockDestination(pair, options, this.monitor, this.#logger);
@@ -262,6 +266,29 @@ export class Syncer {
   }
 
   /**
+   * POST /limits. Resolves when the limits are stored, and hold in this process; they replace all former ones.
+   * @throws SyncError InvalidStateTransition if there is no sync, InvalidBody, ResetUnderWay.
+   */
+  async limits(body: unknown, digest?: string): Promise<void> {
+    const limits = parseLimits(body);
+    await this.#opening.promise;
+    await this.#commands.run(async () => {
+      this.#needPair();
+      const sync = this.#sync;
+      if (!sync?.view)
+        throw new SyncError(
+          'InvalidStateTransition',
+          'limits is allowed once there is a sync: give them to start; the state is IDLE',
+        );
+      sync.requireDigest(digest);
+      await naming(async () => {
+        await sync.setLimits(limits);
+      });
+      this.#logger.info({ limits }, 'limits changed');
+    });
+  }
+
+  /**
    * POST /reset. Resolves when it is stored that the sync will end for good, and at once if there is none.
    * @throws SyncError CleanNotAllowed, ResetUnderWay.
    */
@@ -304,12 +331,13 @@ export class Syncer {
     });
   }
 
-  async #startSync(pair: ClusterPair, options: StartOptions): Promise<Sync> {
+  async #startSync(pair: ClusterPair, request: StartRequest): Promise<Sync> {
+    const { options } = request;
     const joined = await this.#joinSync(pair, options);
     if (joined) return joined;
     try {
       const { monitor } = this;
-      return this.#adopt(await createSync(pair, options, monitor, this.#logger), pair);
+      return this.#adopt(await createSync(pair, request, monitor, this.#logger), pair);
     } catch (error) {
       // Another instance may have been given the start meanwhile.
       const other = await this.#joinSync(pair, options);

@@ -1,4 +1,4 @@
-import { Gauge } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import type { SyncError } from '../../service/errors.ts';
 import type { SyncState } from '../store/transitions.ts';
 import type { SyncMonitor } from './monitor.ts';
@@ -14,7 +14,30 @@ export interface MeasuredSync {
   readonly isWorking: boolean;
   /** Why the sync has stopped for good, if it has. */
   readonly failure: SyncError | undefined;
+  readonly pace: MeasuredPace;
 }
+
+/** How fast the sync may work, and what that costs. */
+export interface MeasuredPace {
+  /** Undefined for no limit. */
+  readonly rate: (name: keyof typeof rates) => number | undefined;
+  readonly heldSeconds: (work: (typeof heldWorks)[number]) => number;
+}
+
+/** The limits that are rates, and the metric of each. */
+const rates = {
+  maxCopyBytesPerSecond: [
+    'allowed_copy_bytes_per_second',
+    'Bytes a second that may be copied now.',
+  ],
+  maxCopyDocumentsPerSecond: [
+    'allowed_copy_documents_per_second',
+    'Documents a second that may be copied now.',
+  ],
+  maxChangesPerSecond: ['allowed_changes_per_second', 'Changes a second that may be applied now.'],
+} as const;
+
+const heldWorks = ['copy', 'changes'] as const;
 
 /** Every possible state. */
 const states: Readonly<Record<SyncState, true>> = {
@@ -138,4 +161,18 @@ export function registerStateMetrics(
     'Estimated seconds until that oplog no longer holds all that the sync needs.',
     () => monitor.oplogSecondsLeft,
   );
+  for (const [limit, [name, help]] of Object.entries(rates))
+    gauge(name, `${help} No sample without a limit.`, () => {
+      return sync()?.pace.rate(limit as keyof typeof rates) ?? null;
+    });
+  new Counter({
+    name: `${metricPrefix}held_back_seconds_total`,
+    help: 'Seconds for which limits have held back the work of this process.',
+    labelNames: ['work'],
+    registers,
+    collect() {
+      this.reset();
+      for (const work of heldWorks) this.inc({ work }, sync()?.pace.heldSeconds(work) ?? 0);
+    },
+  });
 }

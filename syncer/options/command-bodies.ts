@@ -1,10 +1,16 @@
-import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
+import {
+  Ajv,
+  type AnySchema,
+  type ErrorObject,
+  type Options,
+  type ValidateFunction,
+} from 'ajv';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
-import type { StartBody } from '../../sync-api/json.ts';
+import type { Limits, StartBody } from '../../sync-api/json.ts';
 import type { DefaultedOptions } from '../../sync-api/start-options.ts';
 
 /** `sharding` of a start body (contract 2.4). */
@@ -72,6 +78,7 @@ function invalid(entry: ShardingEntry, problem: string): SyncError {
   );
 }
 
+import { isTimeZone } from './limit-schedule.ts';
 import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 
 /** Name of a cluster in the start body: the option that holds its connection string. */
@@ -81,7 +88,9 @@ const clusterNames = ['cluster0', 'cluster1'] as const satisfies ClusterName[];
 
 /** A checked start body, with its defaults filled in. */
 export interface StartOptions
-  extends Omit<StartBody, keyof DefaultedOptions | 'initialData' | 'sharding'>, DefaultedOptions {
+  extends
+    Omit<StartBody, keyof DefaultedOptions | 'initialData' | 'sharding' | 'limits'>,
+    DefaultedOptions {
   readonly source: ClusterName;
   readonly destination: ClusterName;
   readonly sharding?: ShardingOptions;
@@ -93,6 +102,7 @@ export interface StartOptions
 type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'> &
   Readonly<Record<'source' | 'destination', string>> & {
     readonly initialData?: 'Absent' | 'Present';
+    readonly limits?: Limits;
   };
 
 const checks: Options = {
@@ -100,17 +110,54 @@ const checks: Options = {
   keywords: ['x-flag'],
 };
 
+const limitsSchema = { ...schema.definitions.limits, definitions: schema.definitions };
+
 /** Ends at the first error: the cost of gathering all of them grows with the square of their number (ajv 8.20). */
-const firstError = compiledWhenUsed<BodyBySchema>(checks);
+const firstError = compiledWhenUsed<BodyBySchema>(schema, checks);
 
 /** Reports everything that is wrong with a body of few values, so that a person does not have to retry for each. */
-const everyError = compiledWhenUsed<BodyBySchema>({ ...checks, allErrors: true });
+const everyError = compiledWhenUsed<BodyBySchema>(schema, { ...checks, allErrors: true });
 const fewValues = 1_000;
 
+const firstErrorOfLimits = compiledWhenUsed<Limits>(limitsSchema, checks);
+
 /** Compiling the schema is a fifth of the CPU time of a syncer's start, and a process that continues a sync needs no schema. */
-function compiledWhenUsed<T>(options: Options): () => ValidateFunction<T> {
+function compiledWhenUsed<T>(ofBody: AnySchema, options: Options): () => ValidateFunction<T> {
   let compiled: ValidateFunction<T> | undefined;
-  return () => (compiled ??= new Ajv(options).compile<T>(schema));
+  return () => (compiled ??= new Ajv(options).compile<T>(ofBody));
+}
+
+/** A checked body of POST /start. */
+export interface StartRequest {
+  readonly options: StartOptions;
+  /** They are kept apart from what identifies the sync. */
+  readonly limits: Limits;
+}
+
+/** The options in the body of POST /start: see {@link parseStart}. */
+export function parseStartBody(body: unknown): StartOptions {
+  return parseStart(body).options;
+}
+
+/**
+ * Checks the body of POST /limits, which replaces all limits.
+ * @throws SyncError InvalidBody.
+ */
+export function parseLimits(body: unknown): Limits {
+  const copy: unknown = structuredClone(body);
+  const validate = firstErrorOfLimits();
+  if (!validate(copy)) throw schemaError(validate.errors ?? []);
+  return checkedSchedule(copy);
+}
+
+/** @throws SyncError InvalidBody for a time zone that there is none of. */
+function checkedSchedule(limits: Limits): Limits {
+  const unknown = limits.schedule?.find(({ timeZone = 'UTC' }) => !isTimeZone(timeZone));
+  if (unknown === undefined) return limits;
+  throw new SyncError(
+    'InvalidBody',
+    `limits: ${JSON.stringify(unknown.timeZone)} is not a time zone of the IANA, such as Europe/Berlin`,
+  );
 }
 
 /**
@@ -118,7 +165,7 @@ function compiledWhenUsed<T>(options: Options): () => ValidateFunction<T> {
  * @throws SyncError InvalidBody, InvalidNamespaceFilter, InvalidShardKey, UnknownCluster, NeverWithReversible or
  * ReversibleNeedsWriteBlocking.
  */
-export function parseStartBody(body: unknown): StartOptions {
+export function parseStart(body: unknown): StartRequest {
   const copy: unknown = structuredClone(body);
   const validate = firstError();
   if (!validate(copy)) {
@@ -128,7 +175,7 @@ export function parseStartBody(body: unknown): StartOptions {
     throw schemaError(errors ?? []);
   }
   const source = clusterNameIn(copy, 'source');
-  const { initialData, ...given } = copy;
+  const { initialData, limits = {}, ...given } = copy;
   const options: StartOptions = {
     ...given,
     source,
@@ -154,7 +201,7 @@ export function parseStartBody(body: unknown): StartOptions {
       );
     }
   }
-  return options;
+  return { options, limits: checkedSchedule(limits) };
 }
 
 function clusterNameIn(body: BodyBySchema, field: 'source' | 'destination'): ClusterName {

@@ -6,6 +6,7 @@ import { isPlacedById, type ShardKey } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import type { ErrorName } from '../../service/error-table.ts';
+import type { Limits } from '../../sync-api/json.ts';
 import type {
   ClusterName,
   Comparison,
@@ -73,6 +74,8 @@ export interface SyncRecord {
   /** How the copy compares documents that are on the destination already. */
   readonly comparison: Comparison;
   readonly options: StartOptions;
+  /** How much the sync may demand of the servers: of all instances together. */
+  readonly limits: Limits;
   readonly source: ClusterRecord;
   readonly destination: ClusterRecord;
   readonly startedAt: Date;
@@ -234,6 +237,7 @@ export function newRecord(
     repairs: 0,
     comparison: 'hashes',
     options,
+    limits: {},
     source: cluster(options.source),
     destination: cluster(options.destination),
     startedAt: new Date(),

@@ -76,6 +76,7 @@ const mayLack = new Set([
   'repairs',
   'comparison',
   'ownedUuids',
+  'limits',
   'isAdopted',
   'isCopied of partitions',
 ]);

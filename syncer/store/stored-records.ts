@@ -6,8 +6,10 @@ import { decodeIndexSpec, decodeSpec } from '../../mongo/specification.ts';
 import { namespaceIn, storedDocument, type StoredIn } from '../../mongo/stored-document.ts';
 import { isErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
+import type { Limits } from '../../sync-api/json.ts';
 import {
   comparisons,
+  parseLimits,
   parseStartBody,
   resetDestinations,
   type StartOptions,
@@ -68,6 +70,7 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
     repairs: record.optional('repairs')?.count() ?? 0,
     comparison: record.optional('comparison')?.oneOf(comparisons) ?? 'hashes',
     options: optionsIn(record.field('options')),
+    limits: limitsIn(record.optional('limits')),
     source: clusterIn(record.field('source')),
     destination: clusterIn(record.field('destination')),
     startedAt: record.field('startedAt').date(),
@@ -108,6 +111,15 @@ function clusterIn(value: CheckedValue): ClusterRecord {
 function optionsIn(value: CheckedValue): StartOptions {
   try {
     return parseStartBody(value.document());
+  } catch (error) {
+    throw value.error(`cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function limitsIn(value: CheckedValue | undefined): Limits {
+  if (value === undefined) return {};
+  try {
+    return parseLimits(value.document());
   } catch (error) {
     throw value.error(`cannot be read: ${messageOf(error)}`);
   }

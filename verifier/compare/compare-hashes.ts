@@ -34,7 +34,7 @@ export async function compareHashes(
   const { source, destination } = read;
   // The servers read the range once for its buckets, and again for each group.
   const limitRate = async (): Promise<void> => {
-    await rateLimit.after(source.bytes + destination.bytes, signal);
+    await rateLimit.take(source.bytes + destination.bytes, signal);
   };
   await limitRate();
   if (differingDocuments > maxListed) return undefined;

@@ -2,35 +2,8 @@ import type { Document, ReadPreferenceMode } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
-import { sleep } from '../../service/sleep.ts';
+import type { TokenBucket } from '../../service/token-bucket.ts';
 import { readConcernOf, type Side } from './sides.ts';
-
-/** Limits the bytes read per second, of both sides together. */
-export class RateLimit {
-  readonly #bytesPerSecond: number | undefined;
-  readonly #now: () => number;
-  #freeAtMs = 0;
-
-  /** @param bytesPerSecond - undefined for no limit. @param now - milliseconds of a monotonic clock. */
-  constructor(bytesPerSecond: number | undefined, now: () => number = () => performance.now()) {
-    this.#bytesPerSecond = bytesPerSecond;
-    this.#now = now;
-  }
-
-  /** How long to wait after this many bytes were read, in milliseconds. */
-  delayAfter(bytes: number): number {
-    if (this.#bytesPerSecond === undefined) return 0;
-    const now = this.#now();
-    this.#freeAtMs = Math.max(now, this.#freeAtMs) + (bytes * 1000) / this.#bytesPerSecond;
-    return this.#freeAtMs - now;
-  }
-
-  /** Records bytes that were read, and waits until more may be read. */
-  async after(bytes: number, signal: AbortSignal): Promise<void> {
-    const delayMs = this.delayAfter(bytes);
-    if (delayMs >= 1) await sleep(delayMs, signal);
-  }
-}
 
 /**
  * The target size of a batch: each worker holds three. Smaller ones cost more CPU time than they save memory: a command
@@ -88,7 +61,8 @@ export class FetchSize implements Fetches {
 export interface ReadContext {
   /** Which members to read documents from. */
   readonly readPreference: ReadPreferenceMode;
-  readonly rateLimit: RateLimit;
+  /** How many bytes may be read, of both sides together: they are counted once they have been. */
+  readonly rateLimit: TokenBucket;
   readonly signal: AbortSignal;
 }
 
@@ -118,7 +92,7 @@ export async function* readBatches(
   await using cursor = await openDocuments(context, side, namespace, find);
   for await (const batch of cursor.batches(() => fetchSize.documents)) {
     fetchSize.add(batch.list);
-    await rateLimit.after(batch.bytes, signal);
+    await rateLimit.take(batch.bytes, signal);
     yield batch;
   }
 }

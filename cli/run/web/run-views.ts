@@ -77,7 +77,7 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings } =
+  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings } =
     sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
@@ -89,7 +89,7 @@ export function runDetail(
     conditions: [],
     findings: [],
     events: null,
-    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, warnings },
+    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings },
   };
 }
 

@@ -138,6 +138,7 @@ describe('the OpenAPI documents, compared with the servers', function () {
     await pair.source.client.db('shop').collection('items').deleteOne({ n: 3 });
     await taken('syncer', 'POST', '/api/v1/reverse', {});
     await untilSyncer('it is reversed', ({ canCommit }) => canCommit);
+    await taken('syncer', 'POST', '/api/v1/limits', { maxChangesPerSecond: 1_000_000 });
     await taken('syncer', 'POST', '/api/v1/repair', {});
     await untilSyncer('it is repaired', ({ canCommit, repairs }) => canCommit && repairs === 1);
     await taken('syncer', 'POST', '/api/v1/reset', { destination: 'Unblock' });

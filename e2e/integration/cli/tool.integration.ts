@@ -75,6 +75,12 @@ describe('the commands to a running tool', () => {
       });
     };
     await untilCanCommit();
+    const limited = await tell('limits', '--limit-copy-bytes-per-second', '20000000');
+    assert.match(limited.output, /^limits +not held back now; 0 % of the last minute/m);
+    const unclear = await tell('limits');
+    assert.equal(unclear.exitCode, 2);
+    assert.match(unclear.errors, /--none: give limits/);
+    assert.doesNotMatch((await tell('limits', '--none')).output, /^limits/m);
     assert.match((await tell('pause')).output, /^state +PAUSED: change event application\n/);
     assert.match((await tell('progress', '--output', 'yaml')).output, /^state: PAUSED\n/);
     assert.match((await tell('resume')).output, /^state +RUNNING/);

@@ -159,6 +159,7 @@ function detailOf(summary: SyncSummary): SyncDetail {
     collections: null,
     indexes: null,
     reconciliation: null,
+    heldBack: null,
     verifications: verifications.map((verification) => ({
       ...verification,
       ...{

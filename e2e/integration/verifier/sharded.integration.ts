@@ -4,8 +4,9 @@ import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { RawCursor } from '../../../mongo/raw-cursor.ts';
 import { timeOfAllShards } from '../../../mongo/cluster-time.ts';
 import { codeOf, isTimeNotHeardOf } from '../../../mongo/server-errors.ts';
+import { TokenBucket } from '../../../service/token-bucket.ts';
 import type { MismatchView } from '../../../verifier/compare/mismatch.ts';
-import { RateLimit, readRange } from '../../../verifier/compare/read-documents.ts';
+import { readRange } from '../../../verifier/compare/read-documents.ts';
 import { splitRanges } from '../../../verifier/compare/split-ranges.ts';
 import { collectionOf, type Item } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
@@ -77,7 +78,7 @@ describe('the verifier with sharded clusters', () => {
     assert.equal(ranges.length, 10);
     const readAfter = await timeOfAllShards(cluster, signal);
     const side = { cluster, isSharded: true, readAfter };
-    const rateLimit = new RateLimit(undefined);
+    const rateLimit = new TokenBucket(0);
     const reading = { signal, rateLimit, readPreference: 'primary' } as const;
     const ids: unknown[] = [];
     for (const range of ranges) {

@@ -75,6 +75,7 @@ export interface ClusterSyncSpec {
       };
     }[];
   };
+  limits?: Limits;
   /**
    * The desired state. Running copies data, then applies changes. Committed ends the sync as soon as canCommit is true; a commit cannot be undone, but the sync can be reversed (direction). Paused suspends the sync; set Running to resume it where it stopped, while the source's oplog still covers the gap.
    */
@@ -154,6 +155,68 @@ export interface NamePattern {
    * Options: any of i, m, s, x.
    */
   options?: string;
+}
+/**
+ * How much the sync may demand of the servers: nothing is limited by default. It can be changed while the sync runs, and does not identify a sync.
+ */
+export interface Limits {
+  /**
+   * Bytes of documents a second that are copied, over all instances; not limited by default.
+   */
+  maxCopyBytesPerSecond?: number;
+  /**
+   * Documents a second that are copied, over all instances; not limited by default.
+   */
+  maxCopyDocumentsPerSecond?: number;
+  /**
+   * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+   */
+  maxChangesPerSecond?: number;
+  /**
+   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+   */
+  maxConcurrentBatches?: number;
+  /**
+   * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
+   */
+  oplogFirst?: boolean;
+  /**
+   * Times of the day at which other limits hold. The first window that fits counts.
+   */
+  schedule?: LimitWindow[];
+}
+/**
+ * A time of the day at which other limits hold: those that it names take the place of the others.
+ */
+export interface LimitWindow {
+  /**
+   * When the window begins, as HH:MM.
+   */
+  from: string;
+  /**
+   * When it ends. Before from: over midnight; the same: all day.
+   */
+  to: string;
+  /**
+   * The IANA time zone of both, such as Europe/Berlin: UTC by default.
+   */
+  timeZone?: string;
+  /**
+   * Bytes of documents a second that are copied, over all instances; not limited by default.
+   */
+  maxCopyBytesPerSecond?: number;
+  /**
+   * Documents a second that are copied, over all instances; not limited by default.
+   */
+  maxCopyDocumentsPerSecond?: number;
+  /**
+   * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+   */
+  maxChangesPerSecond?: number;
+  /**
+   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+   */
+  maxConcurrentBatches?: number;
 }
 /**
  * What triggers the commit, and the conditions it waits for.

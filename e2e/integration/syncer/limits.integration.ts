@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
+import { writeSteadily } from './steady-writes.ts';
+
+const success = { status: 200, body: { success: true } };
+
+const unlimited = {
+  copyBytesPerSecond: null,
+  copyDocumentsPerSecond: null,
+  changesPerSecond: null,
+  concurrentBatches: null,
+};
+
+/** What passes is bounded from above, from before the limit holds: no machine is too slow for that. */
+class Bound {
+  readonly #beganMs = performance.now();
+  readonly #rate: number;
+  readonly #before: number;
+
+  /** @param before - what there was. */
+  constructor(rate: number, before = 0) {
+    this.#rate = rate;
+    this.#before = before;
+  }
+
+  /** @param count - as it was before the call. */
+  hold(count: number): void {
+    const seconds = (performance.now() - this.#beganMs) / 1000;
+    const most = this.#before + this.#rate * (seconds + 1);
+    assert.ok(count <= most, `${count} are more than ${most} after ${seconds} seconds`);
+  }
+}
+
+describe('limits', () => {
+  // Large enough for all that these tests write in a minute: the limit of changes does not yield to it.
+  const pair = useClusterPair({ oplogSizeMB: 16_384 });
+  beforeEach(async () => {
+    await pair.reset();
+  });
+
+  async function countCopied(): Promise<number> {
+    return await pair.destination.client.db('shop').collection('a').countDocuments();
+  }
+
+  async function fill(documents: number, bytes: number): Promise<void> {
+    await pair.source.client
+      .db('shop')
+      .collection('a')
+      .insertMany(rows(0, documents, bytes));
+    await endPreparation(pair.source);
+  }
+
+  async function limit(syncer: SyncerProcess, limits: object): Promise<void> {
+    assert.deepEqual(await syncer.post('limits', limits), success);
+    const { limits: told } = await syncer.progress();
+    assert.deepEqual(told?.requested, limits);
+  }
+
+  it('of documents hold from the start, are changed while the sync runs, and outlive a killed process', async () => {
+    await fill(3_000, 100);
+    await using syncer = await pair.syncer();
+    const bound = new Bound(200);
+    const limits = { maxCopyDocumentsPerSecond: 200 };
+    await syncer.start({ ...forward, limits });
+    await until('more than a burst is copied', async () => {
+      const copied = await countCopied();
+      bound.hold(copied);
+      return copied > 300;
+    });
+    const { limits: told, warnings } = await syncer.waitFor(
+      ({ limits: now }) => now?.heldBackBy.length === 1,
+    );
+    assert.deepEqual(told?.requested, limits);
+    assert.deepEqual(told.allowed, { ...unlimited, copyDocumentsPerSecond: 200 });
+    assert.deepEqual(told.heldBackBy, ['maxCopyDocumentsPerSecond']);
+    assert.ok(told.shareOfLastMinute.copy > 0);
+    assert.deepEqual(warnings, []);
+    const metrics = await (await fetch(`${syncer.url}/metrics`)).text();
+    assert.match(metrics, /^clustersync_syncer_allowed_copy_documents_per_second 200$/m);
+    assert.match(metrics, /^clustersync_syncer_held_back_seconds_total\{work="copy"\} [0-9.]+$/m);
+
+    const slow = { maxCopyDocumentsPerSecond: 1 };
+    await limit(syncer, slow);
+    await syncer.kill();
+    const before = await countCopied();
+    const restarted = new Bound(1, before);
+    await syncer.restart();
+    const later = await syncer.waitFor(({ limits: now }) => now?.heldBackBy.length === 1);
+    assert.deepEqual(later.limits?.requested, slow);
+    restarted.hold(await countCopied());
+
+    await limit(syncer, {});
+    const ended = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual(ended.limits?.allowed, unlimited);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('of bytes hold, whatever the size of the documents', async () => {
+    await fill(400, 10_000);
+    const rate = 1024 * 1024;
+    await using syncer = await pair.syncer();
+    const bound = new Bound(rate);
+    await syncer.start({ ...forward, limits: { maxCopyBytesPerSecond: rate } });
+    await until('everything is copied', async () => {
+      const { canCommit, collectionCopy } = await syncer.progress();
+      bound.hold(collectionCopy?.estimatedCopiedBytes ?? 0);
+      return canCommit;
+    });
+    const { collectionCopy, limits } = await syncer.progress();
+    assert.ok((collectionCopy?.estimatedCopiedBytes ?? 0) > 400 * 10_000);
+    assert.ok((limits?.secondsHeldBack.copy ?? 0) > 0);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('of changes hold; a pause does not wait for what they hold back, and a commit lifts them', async () => {
+    await fill(10, 100);
+    await using syncer = await pair.syncing({ limits: { maxChangesPerSecond: 10 } });
+    const { totalEventsApplied: before } = await syncer.progress();
+    const bound = new Bound(10, before ?? 0);
+    await pair.source.client
+      .db('shop')
+      .collection('a')
+      .insertMany(rows(10, 20_000, 100));
+    await until('more than a burst is applied', async () => {
+      const { totalEventsApplied } = await syncer.progress();
+      bound.hold(totalEventsApplied ?? 0);
+      return (totalEventsApplied ?? 0) > (before ?? 0) + 20;
+    });
+    const held = await syncer.waitFor(({ limits: now }) => now?.heldBackBy.length === 1);
+    assert.deepEqual(held.limits?.heldBackBy, ['maxChangesPerSecond']);
+    assert.deepEqual(held.warnings, []);
+    assert.equal(held.canCommit, true);
+
+    assert.deepEqual(await syncer.post('pause', {}), success);
+    assert.equal((await syncer.progress()).state, 'PAUSED');
+    // Limits are taken in this state, too.
+    await limit(syncer, { maxChangesPerSecond: 5 });
+    assert.deepEqual(await syncer.post('resume', {}), success);
+    await syncer.waitFor(({ limits: now, canCommit }) => canCommit && now?.heldBackBy.length === 1);
+    // At this rate it would take more than an hour.
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('of batches, and of the time of the day, hold in the place of others', async () => {
+    await fill(2_000, 5_000);
+    await using syncer = await pair.syncer();
+    const allDay = { from: '12:00', to: '12:00', timeZone: 'Europe/Berlin' };
+    const schedule = [{ ...allDay, maxConcurrentBatches: 1 }];
+    const limits = { maxConcurrentBatches: 7, maxChangesPerSecond: 1_000_000, schedule };
+    await syncer.start({ ...forward, limits });
+    const { limits: told } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual(told?.requested, limits);
+    const allowed = { ...unlimited, changesPerSecond: 1_000_000, concurrentBatches: 1 };
+    assert.deepEqual(told.allowed, allowed);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('are refused without a sync, for another one, and if they are none', async () => {
+    await fill(1, 1);
+    await using syncer = await pair.syncer();
+    const errorOf = async (body: object, digest?: string): Promise<unknown> =>
+      (await syncer.post('limits', body, digest === undefined ? undefined : { digest })).body[
+        'error'
+      ];
+    assert.equal(await errorOf({}), 'InvalidStateTransition');
+    const wrong = { ...forward, limits: { maxCopyBytesPerSecond: 1 } };
+    assert.equal((await syncer.post('start', wrong)).body['error'], 'InvalidBody');
+    await syncer.start(forward);
+    for (const body of [
+      { maxCopyBytesPerSecond: 1 },
+      { maxChangesPerSecond: 0 },
+      { maxChangesPerSecond: 1.5 },
+      { maxConcurrentBatches: '7' },
+      { bytesPerSecond: 7 },
+      { schedule: [{ from: '08:00', to: '24:00' }] },
+      { schedule: [{ from: '08:00', to: '18:00', timeZone: 'Europe/Atlantis' }] },
+    ])
+      assert.equal(await errorOf(body), 'InvalidBody', JSON.stringify(body));
+    assert.equal(await errorOf({}, '0'.repeat(64)), 'DifferentSync');
+    assert.deepEqual((await syncer.progress()).limits?.requested, {});
+  });
+});
+
+describe('the limit of changes while the oplog is short', () => {
+  const pair = useClusterPair({ oplogSizeMB: 16 });
+
+  it('yields to it, and says so; or stays, and says what that leads to', async () => {
+    const items = pair.source.client.db('shop').collection('a');
+    await items.insertMany(rows(0, 10, 100));
+    const limits = { maxChangesPerSecond: 1 };
+    await using syncer = await pair.syncing({ limits: { ...limits, oplogFirst: false } });
+    // Some 50 KB/s, of which 16 MiB hold less than an hour.
+    const writes = writeSteadily(items, 5_000);
+    try {
+      const staying = await syncer.waitFor(({ warnings }) => limitWarnings(warnings).length > 0);
+      assert.match(limitWarnings(staying.warnings).join(), /the sync is about to be lost/);
+      assert.equal(staying.limits?.allowed.changesPerSecond, 1);
+
+      assert.deepEqual(await syncer.post('limits', limits), success);
+      const { limits: yielding, warnings } = await syncer.progress();
+      assert.equal(yielding?.allowed.changesPerSecond, null);
+      assert.match(limitWarnings(warnings).join(), /maxChangesPerSecond does not hold/);
+      // At the limit, the lag would grow as long as there are writes.
+      await syncer.waitFor(({ estimatedSecondsToCatchUp }) => estimatedSecondsToCatchUp === 0);
+    } finally {
+      await writes.stop();
+    }
+    assert.match(await syncer.log(), /"warning":"limits: the oplog of cluster0 runs short/);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+});
+
+function limitWarnings(warnings: readonly string[] | null): string[] {
+  return (warnings ?? []).filter((text) => text.startsWith('limits: '));
+}
+
+function rows(from: number, count: number, bytes: number): { n: number; text: string }[] {
+  const text = 'x'.repeat(bytes);
+  return Array.from({ length: count }, (_, index) => ({ n: from + index, text }));
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { allowedRates, copySecondsLeft, type LimitSituation } from './allowed-rates.ts';
+
+const source = { name: 'cluster0', clusterId: 'a' } as const;
+const all = {
+  maxCopyBytesPerSecond: 3_000_000,
+  maxCopyDocumentsPerSecond: 3_000,
+  maxChangesPerSecond: 300,
+  maxConcurrentBatches: 10,
+} as const;
+
+function situation(change: Partial<LimitSituation> = {}): LimitSituation {
+  return {
+    limits: all,
+    view: { state: 'RUNNING', phase: 'changes', source, instances: ['a'] },
+    oplogState: 'enough',
+    oplogSecondsLeft: 100_000,
+    copyLeft: null,
+    ...change,
+  };
+}
+
+function of(
+  state: NonNullable<LimitSituation['view']>['state'],
+  phase: NonNullable<LimitSituation['view']>['phase'] = 'changes',
+): Pick<LimitSituation, 'view'> {
+  return { view: { state, phase, source, instances: ['a'] } };
+}
+
+const nothing = {
+  copyBytesPerSecond: undefined,
+  copyDocumentsPerSecond: undefined,
+  changesPerSecond: undefined,
+  concurrentBatches: undefined,
+};
+
+describe('allowedRates', () => {
+  it('allows what was requested, and everything else', () => {
+    assert.deepEqual(allowedRates(situation()), {
+      rates: {
+        copyBytesPerSecond: 3_000_000,
+        copyDocumentsPerSecond: 3_000,
+        changesPerSecond: 300,
+        concurrentBatches: 10,
+      },
+      warnings: [],
+    });
+    assert.deepEqual(allowedRates(situation({ limits: {} })), { rates: nothing, warnings: [] });
+  });
+
+  it('divides it among the instances, each of which works', () => {
+    const instances = ['a', 'b', 'c', 'd'];
+    const view = { state: 'RUNNING', phase: 'copy', source, instances } as const;
+    const { rates } = allowedRates(situation({ view }));
+    assert.deepEqual(rates, {
+      copyBytesPerSecond: 750_000,
+      copyDocumentsPerSecond: 750,
+      changesPerSecond: 75,
+      concurrentBatches: 2,
+    });
+    const limits = { maxConcurrentBatches: 1 };
+    assert.equal(allowedRates(situation({ view, limits })).rates.concurrentBatches, 1);
+  });
+
+  it('limits nothing once a commit has been accepted', () => {
+    for (const state of ['COMMITTING', 'COMMITTED', 'PAUSED'] as const)
+      assert.deepEqual(allowedRates(situation(of(state))), { rates: nothing, warnings: [] });
+    assert.deepEqual(allowedRates(situation({ view: undefined })).rates, nothing);
+  });
+
+  describe('while the oplog is short', () => {
+    const short = { oplogState: 'short', oplogSecondsLeft: 900 } as const;
+
+    it('lets the changes pass, and says so', () => {
+      const { rates, warnings } = allowedRates(situation(short));
+      assert.equal(rates.changesPerSecond, undefined);
+      assert.equal(rates.copyBytesPerSecond, 3_000_000);
+      assert.equal(rates.concurrentBatches, 10);
+      assert.deepEqual(warnings, [
+        'limits: the oplog of cluster0 runs short: maxChangesPerSecond does not hold until it lasts long enough again (oplogFirst)',
+      ]);
+    });
+
+    it('does not, with oplogFirst: false, and says what that leads to', () => {
+      const limits = { ...all, oplogFirst: false };
+      const { rates, warnings } = allowedRates(situation({ ...short, limits }));
+      assert.equal(rates.changesPerSecond, 300);
+      assert.match(warnings.join(), /maxChangesPerSecond stays .* the sync is about to be lost/);
+    });
+
+    it('says nothing of a limit that there is not', () => {
+      const limits = { maxCopyBytesPerSecond: 2_000_000 };
+      assert.deepEqual(allowedRates(situation({ ...short, limits })).warnings, []);
+    });
+  });
+
+  describe('during the copy', () => {
+    const copying = { ...of('RUNNING', 'copy'), oplogSecondsLeft: 1_000 };
+
+    it('warns if it takes longer than the oplog lasts, and keeps the limit', () => {
+      const copyLeft = { bytes: 3_000_000_000, documents: null };
+      const { rates, warnings } = allowedRates(situation({ ...copying, copyLeft }));
+      assert.equal(rates.copyBytesPerSecond, 3_000_000);
+      assert.match(warnings.join(), /^limits: the copy takes longer than the oplog of cluster0/);
+      const shorter = { bytes: 2_900_000_000, documents: null };
+      assert.deepEqual(allowedRates(situation({ ...copying, copyLeft: shorter })).warnings, []);
+    });
+
+    it('warns for the documents, too', () => {
+      const copyLeft = { bytes: 1, documents: 3_000_000 };
+      assert.equal(allowedRates(situation({ ...copying, copyLeft })).warnings.length, 1);
+    });
+
+    it('knows nothing of an oplog that it cannot read', () => {
+      const copyLeft = { bytes: 1e15, documents: null };
+      const unknown = { ...copying, oplogSecondsLeft: null, copyLeft };
+      assert.deepEqual(allowedRates(situation(unknown)).warnings, []);
+    });
+  });
+});
+
+describe('copySecondsLeft', () => {
+  it('goes by the limit that takes longest, and by none that is not known', () => {
+    const left = { bytes: 100, documents: 50 };
+    const rates = { copyBytesPerSecond: 10, copyDocumentsPerSecond: 1 };
+    assert.equal(copySecondsLeft(left, rates), 50);
+    assert.equal(copySecondsLeft({ ...left, documents: null }, rates), 10);
+    assert.equal(copySecondsLeft(left, nothing), null);
+  });
+});

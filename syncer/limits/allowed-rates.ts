@@ -1,0 +1,108 @@
+import type { OplogState } from '../monitor/oplog-window.ts';
+import type { LimitsNow } from '../options/limit-schedule.ts';
+import type { SyncView } from '../store/records.ts';
+
+/** What is limited, by the name that people give it. */
+export type RateName =
+  'maxCopyBytesPerSecond' | 'maxCopyDocumentsPerSecond' | 'maxChangesPerSecond';
+
+/** How much this instance may do now: undefined for no limit, 0 for nothing. */
+export interface AllowedRates {
+  readonly copyBytesPerSecond: number | undefined;
+  readonly copyDocumentsPerSecond: number | undefined;
+  readonly changesPerSecond: number | undefined;
+  readonly concurrentBatches: number | undefined;
+}
+
+/** What the limits of a moment depend on. */
+export interface LimitSituation {
+  /** As they are at this time of the day. */
+  readonly limits: LimitsNow;
+  /** Undefined in IDLE. */
+  readonly view: Pick<SyncView, 'state' | 'phase' | 'source' | 'instances'> | undefined;
+  readonly oplogState: OplogState | null;
+  readonly oplogSecondsLeft: number | null;
+  /** Of the copy, what is still to be done by this instance; null while unknown. */
+  readonly copyLeft: CopyLeft | null;
+}
+
+/** How much there is still to copy. */
+export interface CopyLeft {
+  readonly bytes: number;
+  /** Null before any document was copied. */
+  readonly documents: number | null;
+}
+
+/** What is allowed now, and what people have to know about it. */
+export interface Allowance {
+  readonly rates: AllowedRates;
+  readonly warnings: readonly string[];
+}
+
+const unlimited: AllowedRates = {
+  copyBytesPerSecond: undefined,
+  copyDocumentsPerSecond: undefined,
+  changesPerSecond: undefined,
+  concurrentBatches: undefined,
+};
+
+/**
+ * How much an instance may do now. The instances divide what is requested for all of them, and never do more together. Nothing is
+ * limited once a commit has been accepted: the applications wait for its end.
+ *
+ * A limit never lets the oplog run out silently: the limit of the changes yields while the oplog is short, unless `oplogFirst` is
+ * false, and a warning says so. That of the copy stays, and a warning says what it leads to.
+ */
+export function allowedRates(situation: LimitSituation): Allowance {
+  const { limits, view } = situation;
+  if (view?.state !== 'RUNNING') return { rates: unlimited, warnings: [] };
+  const instances = Math.max(1, view.instances.length);
+  const share = (limit: number | undefined): number | undefined =>
+    limit === undefined ? undefined : limit / instances;
+  const { maxConcurrentBatches } = limits;
+  const asked: AllowedRates = {
+    copyBytesPerSecond: share(limits.maxCopyBytesPerSecond),
+    copyDocumentsPerSecond: share(limits.maxCopyDocumentsPerSecond),
+    changesPerSecond: share(limits.maxChangesPerSecond),
+    concurrentBatches:
+      maxConcurrentBatches === undefined
+        ? undefined
+        : Math.max(1, Math.floor(maxConcurrentBatches / instances)),
+  };
+  const doesYield =
+    situation.oplogState === 'short' && view.phase === 'changes' && limits.oplogFirst !== false;
+  const rates = doesYield ? { ...asked, changesPerSecond: undefined } : asked;
+  const warning = warningOf(situation, asked);
+  return { rates, warnings: warning === undefined ? [] : [warning] };
+}
+
+function warningOf(
+  { limits, view, oplogState, oplogSecondsLeft, copyLeft }: LimitSituation,
+  asked: AllowedRates,
+): string | undefined {
+  const oplog = `the oplog of ${view?.source.name ?? 'the source'}`;
+  if (view?.phase === 'changes' && oplogState === 'short' && asked.changesPerSecond !== undefined)
+    return limits.oplogFirst === false
+      ? `limits: ${oplog} runs short, and maxChangesPerSecond stays (oplogFirst: false): the sync is about to be lost; raise the limit, or enlarge the oplog (replSetResizeOplog)`
+      : `limits: ${oplog} runs short: maxChangesPerSecond does not hold until it lasts long enough again (oplogFirst)`;
+  const seconds = view?.phase === 'copy' && copyLeft ? copySecondsLeft(copyLeft, asked) : null;
+  if (seconds === null || oplogSecondsLeft === null || seconds < oplogSecondsLeft) return undefined;
+  return `limits: the copy takes longer than ${oplog} lasts, and its limit stays: the sync is lost before the copy is complete; raise the limit, or enlarge the oplog (replSetResizeOplog)`;
+}
+
+/** How long the rest of the copy takes at least; null if nothing limits it. */
+export function copySecondsLeft(
+  { bytes, documents }: CopyLeft,
+  {
+    copyBytesPerSecond,
+    copyDocumentsPerSecond,
+  }: Pick<AllowedRates, 'copyBytesPerSecond' | 'copyDocumentsPerSecond'>,
+): number | null {
+  const times = [
+    ...(copyBytesPerSecond === undefined ? [] : [bytes / copyBytesPerSecond]),
+    ...(copyDocumentsPerSecond === undefined || documents === null
+      ? []
+      : [documents / copyDocumentsPerSecond]),
+  ];
+  return times.length === 0 ? null : Math.max(...times);
+}

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { Limits } from '../../sync-api/json.ts';
+import { Pace, type PaceSituation } from './pace.ts';
+
+const source = { name: 'cluster0', clusterId: 'a' } as const;
+const signal = new AbortController().signal;
+
+/** A pace whose time stands still, so that nothing passes but what may pass at once. */
+function paceOf(limits: Limits): { readonly pace: Pace; readonly now: PaceSituation } {
+  const now = {
+    limits,
+    view: { state: 'RUNNING', phase: 'copy', source, instances: ['a'] } as PaceSituation['view'],
+    oplogState: null,
+    oplogSecondsLeft: null,
+    copyBytes: null,
+    copiedBytes: 0,
+  };
+  const clock = { now: () => 0, after: () => () => undefined };
+  return { pace: new Pace(() => now, clock), now };
+}
+
+async function settled(): Promise<void> {
+  await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('Pace', () => {
+  it('holds documents back by either limit, and says by which', async () => {
+    const limits = { maxCopyDocumentsPerSecond: 10 };
+    const { pace } = paceOf(limits);
+    const copied = pace.copy({ count: 1, bytes: 100 }, signal);
+    await settled();
+    const { requested, allowed, heldBackBy } = pace.report(limits);
+    assert.deepEqual(requested, limits);
+    assert.deepEqual(heldBackBy, ['maxCopyDocumentsPerSecond']);
+    assert.deepEqual(allowed, {
+      copyBytesPerSecond: null,
+      copyDocumentsPerSecond: 10,
+      changesPerSecond: null,
+      concurrentBatches: null,
+    });
+    assert.equal(pace.isHoldingChanges, false);
+    await pace.apply(1_000_000, signal);
+    assert.equal(pace.concurrentBatches, Infinity);
+    const { pace: other } = paceOf({ maxCopyBytesPerSecond: 2_000_000 });
+    const held = other.copy({ count: 1, bytes: 100 }, signal);
+    await settled();
+    assert.deepEqual(other.report({}).heldBackBy, ['maxCopyBytesPerSecond']);
+    void copied;
+    void held;
+  });
+
+  it('lets everything that waits pass once the commit is accepted', async () => {
+    const { pace, now } = paceOf({ maxChangesPerSecond: 1, maxCopyBytesPerSecond: 2_000_000 });
+    const waiting = [pace.apply(5_000, signal), pace.copy({ count: 1, bytes: 1e9 }, signal)];
+    await settled();
+    assert.equal(pace.isHoldingChanges, true);
+    Object.assign(now, { view: { ...now.view, state: 'COMMITTING' } });
+    pace.update();
+    await Promise.all(waiting);
+    assert.equal(pace.isHoldingChanges, false);
+    assert.deepEqual(pace.report(now.limits).heldBackBy, []);
+  });
+
+  it('takes on as much at a time as passes in a second, and one document or change at least', () => {
+    const { pace } = paceOf({ maxCopyBytesPerSecond: 2_000_000, maxChangesPerSecond: 7 });
+    const { fetch, changes } = pace.within(signal);
+    assert.deepEqual(fetch, { count: Infinity, bytes: 2_000_000 });
+    assert.equal(changes, 7);
+  });
+
+  it('ends the wait of work that has ended', async () => {
+    const { pace } = paceOf({ maxChangesPerSecond: 1 });
+    const work = new AbortController();
+    const waiting = pace.within(work.signal).apply(10);
+    const reason = new Error('paused');
+    work.abort(reason);
+    await assert.rejects(waiting, reason);
+    assert.equal(pace.isHoldingChanges, false);
+  });
+});
