@@ -86,7 +86,10 @@ describe('a process that has just been started', () => {
       const { status, body } = await syncer.getProgress();
       return `${status} ${String(body['error'])}`;
     };
-    await until('it names the record', async () => !/^503 NotStarted: /.test(await answered()));
+    await until(
+      'it names the record',
+      async () => !(await answered()).startsWith('503 NotStarted: '),
+    );
     assert.match(await answered(), /^503 StoredStateInvalid: .*options/);
     const { status, body } = await syncer.post('pause', {});
     assert.deepEqual([status, body['error']], [503, 'StoredStateInvalid']);
