@@ -102,13 +102,23 @@ describe('answers that lack a field, or have one of another type', () => {
     it('are tried in every place that every run has', () => {
       const left = [...every].filter(([, { tried }]) => tried === undefined);
       const listed = left.map(([name, { runs }]) => `${name} (${runs} of ${parts} runs)`);
-      console.log(`      never altered: ${listed.join('; ')}`);
-      const everywhere = [...every.values()].filter(({ runs }) => runs === parts);
+      console.log(`      ${left.length} of ${every.size} never altered: ${listed.join('; ')}`);
+      const placesOf = (minRuns: number) =>
+        [...every.values()].filter(({ runs }) => runs >= minRuns);
+      const everywhere = placesOf(parts);
       assert.ok(everywhere.length > 200, `${everywhere.length} places`);
-      // What a busy machine alone makes a run have, such as the answers to what is repeated, may be missing in the run of its part.
-      // What all have, and no run altered, is what an honest server answers at the end.
-      const never = everywhere.filter(({ tried }) => tried === undefined);
-      assert.ok(never.length < everywhere.length / 20, listed.join('\n'));
+      // What a busy machine alone makes a run have, such as the answers to what is repeated, may be missing in the run of its part: each run
+      // adds some ten places in a thousand that no other has. What all have, and no run altered, is what an honest server answers at
+      // the end.
+      for (const [places, maxShare] of [
+        [everywhere, 0.05],
+        [placesOf(parts / 2), 0.05],
+        [placesOf(1), 0.25],
+      ] as const) {
+        const never = places.filter(({ tried }) => tried === undefined);
+        const counted = `${never.length} of ${places.length} places`;
+        assert.ok(never.length < places.length * maxShare, [counted, ...listed].join('\n'));
+      }
     });
 });
 

@@ -244,14 +244,19 @@ describe('a hostile tenant, on a real API server', () => {
       );
     }
     await assertOthersAreServed();
-    const made = (await all(statefulSets)).filter(({ metadata }) =>
-      metadata.name.startsWith('status-'),
-    );
-    assert.ok(made.length > 1);
-    for (const { metadata, spec } of made) {
-      assert.ok((spec?.replicas ?? 1) <= 256, `${metadata.name}: ${spec?.replicas}`);
+    const sets = (await all(statefulSets)).map(({ metadata: { name }, spec }) => {
       const [container] = spec?.template.spec?.containers ?? [];
-      const args = container?.args ?? [];
+      return { name, replicas: spec?.replicas ?? 1, args: container?.args ?? [] };
+    });
+    for (const { name, replicas, args } of sets) {
+      assert.ok(replicas <= 256, `${name}: ${replicas}`);
+      for (const arg of args.filter((each) => each.startsWith('--cluster')))
+        assert.match(arg, /^--cluster[01]File=\/etc\/clustersync\//, name);
+    }
+    const made = sets.filter(({ name }) => name.startsWith('status-'));
+    assert.ok(made.length > 1);
+    assert.ok(sets.length > made.length);
+    for (const { name, args } of made) {
       assert.deepEqual(
         args.map((arg) => arg.replace(/^--ids?=.*/s, '--id').replace(/Hash=.*/, 'Hash')),
         [
@@ -259,7 +264,7 @@ describe('a hostile tenant, on a real API server', () => {
           ...['--cluster1File=/etc/clustersync/destination/uri', '--port=27182', '--host=0.0.0.0'],
           ...['--apiTokenHash', '--logLevel=info'],
         ],
-        metadata.name,
+        name,
       );
     }
   });

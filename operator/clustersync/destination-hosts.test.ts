@@ -33,6 +33,7 @@ describe('destinationHosts', () => {
     ['mongodb://[::ffff:10.0.0.1]', ['10.0.0.1:27017']],
     ['mongodb://user:pass@db.example.com/?appName=me%40example.com', ['db.example.com:27017']],
     // A password that was not escaped: what follows its @ is not a host.
+    ['mongodb://user:pass@db.example.com/?appName=me@example.com', undefined],
     ['mongodb://user:pa@ss@host/', undefined],
     ['mongodb://user:pa/ss@host/', undefined],
     ['mongodb://user:pa?ss@host/', undefined],

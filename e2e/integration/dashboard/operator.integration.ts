@@ -128,7 +128,7 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
     await watched.keepPicture('operator-committed', { isWhole: true });
     // The browser itself says that the first answer was a refusal.
     assert.deepEqual(
-      watched.complaints.filter((complaint) => !complaint.includes('401')),
+      watched.complaints.filter((complaint) => !complaint.includes('status of 401')),
       [],
     );
     const hosts = new Set(watched.requests.map(({ host }) => host));

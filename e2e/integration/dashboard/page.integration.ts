@@ -179,7 +179,7 @@ describe('the page of the dashboard, in Chromium', () => {
     await page.getByText('There is no such sync').waitFor();
     // The answer that it is gone is a line in the console of the browser.
     assert.deepEqual(
-      watched.complaints.filter((text) => !text.includes('404')),
+      watched.complaints.filter((text) => !text.includes('status of 404')),
       [],
     );
   });

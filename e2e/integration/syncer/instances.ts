@@ -1,3 +1,4 @@
+import { commitObstaclePrefix } from '../../../sync-api/syncer-answers.ts';
 import type {
   SyncerProcess,
   SyncerProcessOptions,
@@ -14,8 +15,8 @@ export interface Instances extends AsyncDisposable {
   send(command: string, body?: object): Promise<void>;
   start(body?: object): Promise<void>;
   /**
-   * Commits all. One that cannot commit any more by the time the command comes, as on a machine that is busy, is sent it again when it
-   * can: the others wait for it.
+   * Commits all, which have said canCommit. One whose proofs are too old by the time the command comes, as on a busy machine, is sent it
+   * again: the others wait for it. Rejects if it is refused for any other reason.
    */
   commit(options?: { readonly deadlineMs?: number }): Promise<void>;
   /** Waits until the progress of each is as asked. */
@@ -37,10 +38,18 @@ export async function startInstances(
   return instancesOf(all);
 }
 
+/**
+ * Commits one that has said canCommit. A proof may have become too old since, as on a busy machine, and by the time of the next progress
+ * there may be another: that it says canCommit again tells nothing. A proof that is late, and work that is retried, say for how long; that the
+ * copy is incomplete, or that an index must be built first, is no reason to refuse it any more.
+ * @returns whether the commit was accepted.
+ */
 async function isCommitTaken(one: SyncerProcess): Promise<boolean> {
   const { status, body } = await one.post('commit', {});
   if (status === 200) return true;
-  if (body['error'] === 'CannotCommitYet') return false;
+  const [, ...obstacles] = String(body['errorDescription']).split(commitObstaclePrefix);
+  const isLate = obstacles.length > 0 && obstacles.every((text) => / for \d+ s\b/.test(text));
+  if (body['error'] === 'CannotCommitYet' && isLate) return false;
   throw new Error(`commit: ${JSON.stringify(body)}`);
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Member } from '../../ground/mongod/replica-set.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { forward, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 
 describe('a process that has just been started', () => {
   const pair = useClusterPair();
@@ -69,6 +69,35 @@ describe('a process that has just been started', () => {
     assert.equal(answers.length, 7);
     for (const { command, status, isToldWhen } of answers)
       assert.deepEqual({ status, isToldWhen }, { status: 503, isToldWhen: true }, command);
+  });
+
+  it('names a stored record that lacks a field, and continues once the field is back', async () => {
+    await syncer.start(forward);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await syncer.kill();
+    const records = pair.destination.client.db('clustersync_internal').collection('sync');
+    const record = await records.findOne();
+    const options: unknown = record?.['options'];
+    assert.ok(record && options !== undefined);
+    const { _id } = record;
+    await records.updateOne({ _id }, { $unset: { options: '' } });
+    await syncer.restart();
+    const answered = async (): Promise<string> => {
+      const { status, body } = await syncer.getProgress();
+      return `${status} ${String(body['error'])}`;
+    };
+    await until(
+      'it names the record',
+      async () => !(await answered()).startsWith('503 NotStarted: '),
+    );
+    assert.match(await answered(), /^503 StoredStateInvalid: .*options/);
+    const { status, body } = await syncer.post('pause', {});
+    assert.deepEqual([status, body['error']], [503, 'StoredStateInvalid']);
+    await records.updateOne({ _id }, { $set: { options } });
+    await until('it continues', async () => (await answered()).startsWith('200 '));
+    assert.equal((await syncer.waitFor(({ canCommit }) => canCommit)).state, 'RUNNING');
+    await commitAndWait(syncer);
+    await pair.assertEqual();
   });
 
   it('logs once why a sync has failed, however often it answers with it', async () => {

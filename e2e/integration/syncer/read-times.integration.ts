@@ -46,12 +46,16 @@ describe('what is read of a replica set is not older than what the sync knows of
     await using syncer = await pair.syncer({ options: { partitionMebibytes: 0.02 } });
     await syncer.start({ source: 'cluster0', destination: 'cluster1' });
     await syncer.waitFor(({ canCommit }) => canCommit);
-    // What a start looks at has no start time yet. A beginning that was cut off, as by a slow machine, is repeated as a
-    // whole with a later start time: what counts is read after that.
-    const begun = (await syncer.log())
-      .split('\n')
-      .findLast((line) => line.includes('"msg":"phase"') && line.includes('"phase":"catalog"'));
-    const startedAt = new Date((JSON.parse(begun ?? '{}') as { time: string }).time);
+    // What a start looks at has no start time yet. A beginning that was cut off, as by a slow machine, is repeated as a whole with a later
+    // start time, and no second `started`: what counts then is read after that, and otherwise from `started` on.
+    const lines = (await syncer.log()).split('\n');
+    const beginnings = lines.filter((line) => /"phase":"catalog".*"msg":"phase"/.test(line));
+    const begun =
+      beginnings.length > 1
+        ? beginnings.at(-1)
+        : lines.find((line) => line.includes('"msg":"started"'));
+    assert.ok(begun !== undefined && beginnings.length > 0, lines.join('\n'));
+    const startedAt = new Date((JSON.parse(begun) as { time: string }).time);
     const state = pair.destination.client.db('clustersync_internal');
     const [record] = await state.collection('sync').find({ phase: 'changes' }).toArray();
     const startTime: unknown = record?.['startTime'];
