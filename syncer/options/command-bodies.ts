@@ -1,10 +1,4 @@
-import {
-  Ajv,
-  type AnySchema,
-  type ErrorObject,
-  type Options,
-  type ValidateFunction,
-} from 'ajv';
+import { Ajv, type AnySchema, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { isSameNamespace, type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import type { Topology } from '../../mongo/topology.ts';
