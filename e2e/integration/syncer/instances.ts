@@ -37,6 +37,22 @@ export async function startInstances(
   return instancesOf(all);
 }
 
+/** Starts this many instances, called `syncer-0` and so on, whatever the source is. */
+export async function startNumbered(
+  pair: Pick<PairToSync, 'syncer'>,
+  count: number,
+  { options, ...more }: Partial<SyncerProcessOptions> = {},
+): Promise<Instances> {
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  const ids = indexes.map((index) => `syncer-${index}`).join();
+  const all = await Promise.all(
+    indexes.map(
+      async (instance) => await pair.syncer({ ...more, options: { ...options, ids, instance } }),
+    ),
+  );
+  return instancesOf(all);
+}
+
 async function isCommitTaken(one: SyncerProcess): Promise<boolean> {
   const { status, body } = await one.post('commit', {});
   if (status === 200) return true;
