@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { hidesAppliedOps } from '../../../mongo/oplog.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
+import { skipBecause } from '../../runner/skip.ts';
 import { allowEverything, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
 import { startNumbered, type Instances } from './instances.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
@@ -295,6 +297,20 @@ describe('several instances on one replica set', () => {
     await pair.assertEqual();
     const { directionMapping } = await one.progress();
     assert.match(directionMapping?.Source ?? '', /^cluster1: /);
+  });
+
+  it('stop when somebody has written by applyOps, which each of them searches for', async function () {
+    const admin = pair.source.client.db('admin');
+    if (!(await hidesAppliedOps({ admin }, AbortSignal.timeout(10_000))))
+      skipBecause(this, 'change streams of this server show what applyOps writes');
+    await using instances = await startNumbered(pair, 2);
+    await instances.start();
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await admin.command({ applyOps: [{ op: 'i', ns: 'shop.items', o: { _id: 'unseen' } }] });
+    for (const one of instances.all)
+      await until('it has stopped', async () =>
+        String((await one.getProgress()).body['error']).startsWith('ApplyOpsOnSource'),
+      );
   });
 
   it('wait for one that was not started, and say so', async () => {
