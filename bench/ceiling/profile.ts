@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The part of a CPU profile that is read here (Chrome DevTools protocol, `Profiler.Profile`). */
+/** The part of a CPU profile that is read here, as the option --cpu-prof of Node.js writes it. */
 interface CpuProfile {
   readonly nodes: readonly {
     readonly id: number;

@@ -50,7 +50,8 @@ of it is what one core would move that does nothing else. Elapsed times are show
       moved.map(rowOf),
       1,
     ),
-    `Asked for are 1 GB and 100,000 changes a second for each two cores: ${verdictOf(moved)}.`,
+    `Asked for are 1 GB and 100,000 changes a second for each two cores, which takes two instances: ${verdictOf(moved)}. Other work on the machine
+makes CPU time longer: it shares caches and memory.`,
     'With several instances the CPU time for the same amount tells what each further one costs; this machine has too few cores to show what they move together.',
     ...profiled.map(
       (one) =>
@@ -88,8 +89,9 @@ function rowOf(one: Moved): (string | number)[] {
 }
 
 function verdictOf(moved: readonly Moved[]): string {
+  // One process works on little more than one core.
   return moved
-    .filter(({ instances }) => instances === 1)
+    .filter(({ instances }) => instances === asked.cores)
     .map((one) => {
       const needed = one.what === 'changes' ? asked.changes : asked.bytes;
       const percent = Math.round((100 * perCoreOf(one) * asked.cores) / needed);
@@ -98,10 +100,8 @@ function verdictOf(moved: readonly Moved[]): string {
     .join('; ');
 }
 
+/** Not a table: the names are those of functions, and Markdown would take some of them apart. */
 function sharesOf({ shares }: Moved): string {
-  return markdownTable(
-    ['function', '%'],
-    shares.map(({ what, percent }) => [`\`${what}\``, percent.toFixed(1)]),
-    1,
-  );
+  const lines = shares.map(({ what, percent }) => `${percent.toFixed(1).padStart(5)} %  ${what}`);
+  return ['```text', ...lines, '```'].join('\n');
 }
