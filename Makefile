@@ -110,6 +110,10 @@ bench-shards: prerequisites node_modules/.installed tools ## Measure the speed o
 bench-far: prerequisites node_modules/.installed tools ## Measure copies and changes over links with delays, and in many collections; writes bench/results (SIZE=0.5 SETS=large,small EVENTS=200000 COLLECTIONS=1,100,1000 ROUND_TRIPS=0,10,50,100 SIDES=source,destination ROUNDS=1 MEMBERS=1)
 	@node_modules/.bin/node bench/far/main.ts --size $(or $(SIZE),0.5) --events $(or $(EVENTS),200000) --rounds $(or $(ROUNDS),1) --members $(or $(MEMBERS),1) $(if $(SETS),--sets $(SETS)) $(if $(COLLECTIONS),--collections $(COLLECTIONS)) $(if $(ROUND_TRIPS),--roundTrips $(ROUND_TRIPS)) $(if $(SIDES),--sides $(SIDES))
 
+.PHONY: bench-ceiling
+bench-ceiling: prerequisites node_modules/.installed tools ## Measure what the syncer moves when servers are no limit, and what takes its time; writes bench/results (FIND=128 EVENTS=100000 AGAIN=10 INSTANCES=1,2,4)
+	@node_modules/.bin/node bench/ceiling/main.ts --find $(or $(FIND),128) --events $(or $(EVENTS),100000) --again $(or $(AGAIN),10) --instances $(or $(INSTANCES),1,2,4)
+
 .PHONY: bench-repair
 bench-repair: prerequisites node_modules/.installed tools ## Measure a repair against the first copy of the same data; writes bench/results (SIZE=0.1 ROUNDS=3 SETS=indexed,large)
 	@node_modules/.bin/node bench/repair/main.ts --size $(or $(SIZE),1) --rounds $(or $(ROUNDS),1) $(if $(SETS),--sets $(SETS))

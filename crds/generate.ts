@@ -50,9 +50,9 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The verifier's pod has the same options as the syncer's. */
+/** The verifier's pods have the same options as the syncer's; how many there are, `parallelism` says. */
 function verifierOptions(syncs: Definition): unknown {
-  const options = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
+  const { instances: _, ...options } = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
   const text = JSON.stringify(options)
     .replaceAll('sync tool', 'verifier')
     .replaceAll('syncer', 'verifier');

@@ -115,7 +115,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const instances = instancesOf(clusterSync);
   const isSourceKnown = clusterSync.status?.source !== undefined;
   const missing = missingSecret(world);
-  const finding = findingOf(clusterSync.status?.source, world.sourceView);
+  const finding = findingOf(clusterSync.status?.source, world.sourceView, clusterSync.spec);
   // What determines the number of pods is stored before they are created, so that another operator can continue from there.
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
   const views = instances.map((instance): InstanceView => {

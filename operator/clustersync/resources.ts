@@ -21,7 +21,7 @@ import {
 /** Port of a syncer's API in its pod. */
 export const syncerPort = 27182;
 
-/** A process that does part of the sync: one for each shard of the source. */
+/** A process that does part of the sync. */
 export interface Instance {
   /** `--id` of the syncer. */
   readonly id: string;
@@ -37,14 +37,23 @@ export function syncerName({ metadata }: Pick<ClusterSync, 'metadata'>): string 
 }
 
 /**
- * The instances of a ClusterSync, in the order of their pods. A replica set is one shard; its instance is named after the
- * source, which cannot be changed, so that a restarted pod finds its state again. The instances of a sharded cluster keep
- * the names that its shards had when they were first seen. Until the topology is known there is one instance, which reports it.
+ * The instances of a ClusterSync, in the order of their pods. They are named after the source and numbered if there are several:
+ * neither can be changed, so that a restarted pod finds its state again. If their number is not given, those of a sharded cluster
+ * have the names that its shards had when they were first seen. Until the topology is known there is one instance, which reports
+ * it.
  */
 export function instancesOf(clusterSync: ClusterSync): readonly Instance[] {
-  const { spec, status } = clusterSync;
-  const ids = status?.source?.kind === 'Sharded' ? status.source.shards : [spec.source.name];
+  const ids = idsOf(clusterSync);
   return ids.map((id, index) => ({ id, podName: `${syncerName(clusterSync)}-${index}` }));
+}
+
+function idsOf({ spec, status }: ClusterSync): readonly string[] {
+  const { name } = spec.source;
+  const { instances } = spec.syncer;
+  const source = status?.source;
+  if (source?.kind === 'Sharded' && instances === undefined) return source.shards;
+  if (source === undefined || instances === undefined || instances === 1) return [name];
+  return Array.from({ length: instances }, (_, index) => `${name}-${index}`);
 }
 
 /** Tells the pod names of a ClusterSync from all others: they are the name of its StatefulSet with a number. */

@@ -6,6 +6,7 @@ import { runningProcess } from '../operand/testing/running-pod.ts';
 import type { SourceView } from './source-topologies.ts';
 import {
   answers,
+  clusterSync,
   decideOn,
   emptyWorld,
   phaseAndReadiness,
@@ -133,6 +134,59 @@ describe('the source of a ClusterSync', () => {
     assert.ok(args.includes('--id=only'), args.join(' '));
     assert.deepEqual(env, [{ name: 'CLUSTERSYNC_CONNECTION_FILES', value: 'refuse' }]);
   });
+
+  const replicaSet: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
+
+  for (const [what, status] of [
+    ['a replica set', replicaSet],
+    ['a sharded cluster', threeShards],
+  ] as const)
+    it(`has as many pods as are asked for when it is ${what}`, () => {
+      const syncer = (instances: number) => {
+        const { objects } = decideOn(
+          emptyWorld({ token: 'a' }),
+          { syncer: { ...clusterSync().spec.syncer, instances } },
+          status,
+        );
+        const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
+        return { replicas: objects?.statefulSet.spec?.replicas, args: container?.args ?? [] };
+      };
+      const two = syncer(2);
+      assert.equal(two.replicas, 2);
+      assert.ok(two.args.includes('--ids=old-0,old-1'), two.args.join(' '));
+      const one = syncer(1);
+      assert.equal(one.replicas, 1);
+      assert.ok(one.args.includes('--id=old'), one.args.join(' '));
+    });
+
+  for (const [what, sourceView, name, instances, expected] of [
+    [
+      'several instances of a tool that does not tell the topology',
+      { kind: 'found', source: { kind: 'Unknown', shards: [] } },
+      'old',
+      2,
+      /spec\.syncer\.instances must be 1/,
+    ],
+    [
+      'one instance that is called as a shard among others',
+      found('old', 'other'),
+      'old',
+      1,
+      /a shard named "old", which cannot be spec\.source\.name/,
+    ],
+  ] as const)
+    it(`does not go with ${what}`, () => {
+      const { spec } = clusterSync();
+      const decision = decideOn(
+        runningWorld(undefined, { sourceView }),
+        { source: { ...spec.source, name }, syncer: { ...spec.syncer, instances } },
+        undecided,
+      );
+      assert.equal(phaseAndReadiness(decision.status), 'Stalled: False SourceNotSupported');
+      assert.match(readyMessage(decision.status), expected);
+      assert.equal(decision.status.source, undefined);
+      assert.deepEqual(decision.commands, []);
+    });
 
   const names = Array.from({ length: 257 }, (_, index) => `shard-${index}`);
   for (const [what, sourceView, expected] of [

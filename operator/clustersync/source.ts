@@ -1,4 +1,4 @@
-import type { ClusterSync } from '../api/clustersync.ts';
+import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
 import { isConditionTrue } from '../kube/conditions.ts';
 import { shortened } from '../../service/errors.ts';
 import { apiErrorCause } from '../operand/api-causes.ts';
@@ -45,15 +45,19 @@ export function isSourceAsked(clusterSync: ClusterSync): boolean {
  * nothing, and instances are never added to, nor removed from, a sync that may have started.
  * @param known - from the status.
  */
-export function findingOf(known: SourceShape | undefined, view: SourceView): SourceFinding {
-  if (!known) return firstFindingOf(view);
+export function findingOf(
+  known: SourceShape | undefined,
+  view: SourceView,
+  spec: ClusterSyncSpec,
+): SourceFinding {
+  if (!known) return firstFindingOf(view, spec);
   const cause = view.kind === 'found' ? drift(known, view.source) : undefined;
   const isConfirmed =
     known.kind !== 'Sharded' || (view.kind === 'found' && view.isOld !== true && !cause);
   return { source: known, cause, isConfirmed };
 }
 
-function firstFindingOf(view: SourceView): SourceFinding {
+function firstFindingOf(view: SourceView, spec: ClusterSyncSpec): SourceFinding {
   const nothing = { source: undefined, isConfirmed: false };
   switch (view.kind) {
     case 'unknown':
@@ -69,7 +73,7 @@ function firstFindingOf(view: SourceView): SourceFinding {
       return { ...nothing, cause: topologyErrorCause(view.error) };
     case 'found': {
       const { source } = view;
-      const unusable = unusableIn(source);
+      const unusable = unusableIn(source, spec);
       if (unusable) return { ...nothing, cause: unusable };
       return { source, cause: waiting('the pods are about to be created'), isConfirmed: true };
     }
@@ -86,7 +90,10 @@ function waiting(message: string): ConditionCause {
 }
 
 /** Why the topology cannot be used: it does not fit into the status, or its names do not fit into pods. */
-function unusableIn({ kind, shards }: SourceShape): ConditionCause | undefined {
+function unusableIn(
+  { kind, shards }: SourceShape,
+  { source, syncer: { instances } }: ClusterSyncSpec,
+): ConditionCause | undefined {
   const unsupported = (message: string): ConditionCause => {
     return { reason: 'SourceNotSupported', message, level: 'stalled' };
   };
@@ -106,6 +113,15 @@ function unusableIn({ kind, shards }: SourceShape): ConditionCause | undefined {
     );
   const twice = shards.find((shard, index) => shards.indexOf(shard) < index);
   if (twice !== undefined) return unsupported(`${called(twice)} twice`);
+  if (kind === 'Unknown' && instances !== undefined && instances > 1)
+    return unsupported(
+      'the sync tool does not report the topology of the source, and may not be able to divide the work: spec.syncer.instances must be 1',
+    );
+  // A syncer with that id would wait for those of the other shards.
+  if (isSharded && instances === 1 && shards.length > 1 && shards.includes(source.name))
+    return unsupported(
+      `${called(source.name)}, which cannot be spec.source.name if spec.syncer.instances is 1`,
+    );
   const name = isSharded ? shards.find((shard) => !usableName.test(shard)) : undefined;
   return name === undefined
     ? undefined

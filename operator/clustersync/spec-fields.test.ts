@@ -13,7 +13,6 @@ import {
   manual,
   observationOf,
   phaseAndReadiness,
-  podName,
   runningPod,
   runningWorld,
 } from './testing/worlds.ts';
@@ -24,7 +23,7 @@ type Outcome =
   | 'another sync'
   /** The same sync, which continues. */
   | 'the same sync'
-  /** Its instance has another name, which the syncer refuses (NotAnInstance). */
+  /** Its instances have other names, which the syncer refuses (NotAnInstance). */
   | 'another instance'
   /** The syncer finds out which deployment that is, and refuses another one (OtherSyncUnfinished). */
   | 'as its deployments are';
@@ -109,6 +108,7 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],
   suspend: ['the same sync', { suspend: true }],
+  'syncer.instances': ['another instance', { syncer: { ...base.syncer, instances: 2 } }],
   ...podFields,
 };
 
@@ -127,11 +127,11 @@ describe('a ClusterSync that is created again with another', () => {
     it(`${name} is ${outcome}`, () => {
       const former = wantedDigest(clusterSync(from));
       const known = observationOf(changed(answers.changes, { optionsDigest: former }));
-      const [instance] = instancesOf(clusterSync(to));
-      assert.ok(instance);
+      const instances = instancesOf(clusterSync(to));
+      const ids = instances.map(({ id }) => id);
       const there = runningWorld(undefined, {
-        pods: new Map([[podName, runningPod(podName, [instance.id])]]),
-        observations: new Map([[instance.id, known]]),
+        pods: new Map(instances.map(({ podName }) => [podName, runningPod(podName, ids)])),
+        observations: new Map(ids.map((id) => [id, known])),
       });
       const { status, commands } = decide(clusterSync(to), there);
       const isOther = outcome === 'another sync';

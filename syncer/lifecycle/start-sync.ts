@@ -16,12 +16,14 @@ import type { Sync } from './sync.ts';
 
 /**
  * Stores a new sync. Its first progress already tells how much there is to copy.
+ * @param ids - the names of all instances that work on it; undefined if only that of this one is known.
  * @returns its record.
  * @throws SyncError for anything that forbids it; nothing has been written then.
  */
 export async function createSync(
   pair: ClusterPair,
   { options, limits }: StartRequest,
+  ids: readonly string[] | undefined,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<SyncRecord> {
@@ -33,7 +35,7 @@ export async function createSync(
     signal,
   });
   const record = {
-    ...newRecord(options, topologies, instanceId),
+    ...newRecord(options, topologies, instanceId, ids),
     ...{ limits, estimatedTotalBytes },
   };
   const store = pair.recordOn(options.destination);

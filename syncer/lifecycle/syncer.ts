@@ -21,7 +21,7 @@ import {
   type StartOptions,
   type StartRequest,
 } from '../options/command-bodies.ts';
-import type { SyncerOptions } from '../options/syncer-options.ts';
+import { listedIds, type SyncerOptions } from '../options/syncer-options.ts';
 import type { CheckSettings } from '../preflight/full-check.ts';
 import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts';
 import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
@@ -337,7 +337,8 @@ export class Syncer {
     if (joined) return joined;
     try {
       const { monitor } = this;
-      return this.#adopt(await createSync(pair, request, monitor, this.#logger), pair);
+      const ids = listedIds(this.#options);
+      return this.#adopt(await createSync(pair, request, ids, monitor, this.#logger), pair);
     } catch (error) {
       // Another instance may have been given the start meanwhile.
       const other = await this.#joinSync(pair, options);
@@ -391,7 +392,7 @@ export class Syncer {
     const { id, continues } = this.#options;
     const { pair, record } = await readStoredState(this.#clusters, id, this.#signal);
     if (record) {
-      requireMember(record, id);
+      requireMember(record, id, listedIds(this.#options));
       await recall(this.monitor, record, pair);
       const { live } = this.#adopt(record, pair);
       if (live.isShared) await live.refresh();

@@ -16,6 +16,14 @@ describe('optionsOfInstance', () => {
     assert.deepEqual([second.id, second.preferCoordinator], ['shard-b', false]);
   });
 
+  it('refuses a name that is there twice', () => {
+    const env = { CLUSTERSYNC_IDS: 'a,b,a', CLUSTERSYNC_INSTANCE: '0' };
+    assert.throws(() => optionsWith(env), {
+      name: 'InvalidOption',
+      message: '--ids: "a" is in it twice',
+    });
+  });
+
   it('leaves an instance alone that is the only one', () => {
     const { id, preferCoordinator } = optionsWith({ CLUSTERSYNC_ID: 'old' });
     assert.deepEqual([id, preferCoordinator], ['old', false]);

@@ -25,13 +25,14 @@ export const syncerOptionTable = {
     type: 'string',
     default: 'syncer',
     valueName: 'name',
-    description: 'name of this instance: the id of the source shard that it reads',
+    description:
+      'name of this instance; if it is the id of a shard of the source, the sync has one instance per shard',
   },
   ids: {
     type: 'string',
     valueName: 'names',
     description:
-      'instead of --id: the names of all instances, separated by commas; --instance selects this one, and the first gets --preferCoordinator',
+      'instead of --id: the names of all instances that work on the sync, separated by commas, the same for each; --instance selects this one, and the first gets --preferCoordinator',
   },
   instance: {
     type: 'integer',
@@ -78,17 +79,26 @@ export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
  * The options of one instance, from a command line with those of several: all instances can share it.
- * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it.
+ * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is in it twice.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
-  const { ids, instance } = options;
+  const { instance } = options;
+  const ids = listedIds(options);
   if (ids === undefined) return options;
-  const id = instance === undefined ? undefined : ids.split(',')[instance];
+  const twice = ids.find((one, index) => ids.indexOf(one) < index);
+  if (twice !== undefined)
+    throw new SyncError('InvalidOption', `--ids: ${JSON.stringify(twice)} is in it twice`);
+  const id = instance === undefined ? undefined : ids[instance];
   if (id === undefined || id === '') {
     const place = instance === undefined ? 'none was given' : `not ${instance}`;
     throw new SyncError('InvalidOption', `--instance: an index in --ids is required, ${place}`);
   }
   return { ...options, id, preferCoordinator: options.preferCoordinator || instance === 0 };
+}
+
+/** The names of all instances of the sync; undefined if the command line has only that of this one. */
+export function listedIds({ ids }: Pick<SyncerOptions, 'ids'>): readonly string[] | undefined {
+  return ids?.split(',');
 }
 
 /** Options that set how hard the syncer works. */

@@ -46,9 +46,37 @@ describe('the instances of a sync', () => {
     const set = { ...topologies.cluster0, kind: 'replicaSet', shards: ['a'] } as const;
     assert.deepEqual(newRecord(options, { ...topologies, cluster0: set }, 'a').instances, ['a']);
     requireMember(begun, 'b');
+    requireMember(begun, 'b', ['b', 'a']);
     assert.throws(() => {
       requireMember(begun, 'c');
     }, /NotAnInstance|a, b, not c/);
+  });
+
+  it('are those that are given, whatever the source is', () => {
+    const set = { ...topologies.cluster0, kind: 'replicaSet', shards: ['rs'] } as const;
+    for (const cluster0 of [set, topologies.cluster0]) {
+      const given = newRecord(options, { ...topologies, cluster0 }, 'x-1', ['x-0', 'x-1', 'x-2']);
+      assert.deepEqual(given.instances, ['x-0', 'x-1', 'x-2']);
+      assert.deepEqual(given.received, [0, 1, 0]);
+    }
+    // A shard's name among them does not count.
+    assert.deepEqual(newRecord(options, topologies, 'a', ['a', 'x']).instances, ['a', 'x']);
+  });
+
+  it('refuse a process that expects others', () => {
+    for (const ids of [
+      ['a', 'c'],
+      ['a', 'b', 'c'],
+    ])
+      assert.throws(
+        () => {
+          requireMember(begun, 'a', ids);
+        },
+        {
+          name: 'NotAnInstance',
+          message: `the sync has the instances a, b, not ${ids.join(', ')}`,
+        },
+      );
   });
 
   it('count the repairs that each has been given', () => {

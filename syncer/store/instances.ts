@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
@@ -33,12 +34,22 @@ export function repairsOf(
   return Math.max(0, repairs - missed);
 }
 
-/** @throws SyncError NotAnInstance for a process whose name is none of the sync's instances. */
-export function requireMember({ instances }: SyncRecord, id: string): void {
-  if (instances.includes(id)) return;
+/**
+ * @param ids - the names of all instances that the process was started with; undefined if it knows its own only.
+ * @throws SyncError NotAnInstance for a process whose name is none of the sync's instances, or that expects others: the sync
+ * would wait for one that nobody starts.
+ */
+export function requireMember(
+  { instances }: SyncRecord,
+  id: string,
+  ids: readonly string[] = [id],
+): void {
+  const isMember = instances.includes(id);
+  const isAll = ids.length === 1 || isDeepStrictEqual(ids.toSorted(), instances.toSorted());
+  if (isMember && isAll) return;
   throw new SyncError(
     'NotAnInstance',
-    `the sync has the instances ${instances.join(', ')}, not ${id}`,
+    `the sync has the instances ${instances.join(', ')}, not ${isMember ? ids.join(', ') : id}`,
   );
 }
 

@@ -54,7 +54,7 @@ export interface SyncRecord {
   /** The state after the last command, once every instance has had it: `viewOf` returns what a single one shows. */
   readonly state: 'RUNNING' | 'COMMITTING' | 'COMMITTED';
   readonly phase: Phase;
-  /** The ids of all instances: those of the source's shards, or the one that works for all of them. */
+  /** The ids of all instances: the given ones, those of the source's shards, or the one that works alone. */
   readonly instances: readonly string[];
   /** The last of the commands that wait until all instances have been given them, and how many there were. */
   readonly command: GroupCommand;
@@ -209,20 +209,23 @@ export interface CopyEvidence {
 }
 
 /**
- * The record of a sync that begins now, by a start that one of its instances was given. An instance named like a shard of the
- * source works for that shard, beside one for each other shard; any other works for all.
+ * The record of a sync that begins now, by a start that one of its instances was given. If the names of all are not given, an
+ * instance named like a shard of the source works beside one for each other shard, and any other works alone.
+ * @param id - of the instance.
+ * @param ids - of all instances; undefined if not given.
  */
 export function newRecord(
   options: StartOptions,
   topologies: Readonly<Record<ClusterName, Topology>>,
   id: string,
+  ids?: readonly string[],
 ): SyncRecord {
   const cluster = (name: ClusterName): ClusterRecord => ({
     name,
     clusterId: topologies[name].clusterId,
   });
   const { kind, shards } = topologies[options.source];
-  const instances = kind === 'sharded' && shards.includes(id) ? shards : [id];
+  const instances = ids ?? (kind === 'sharded' && shards.includes(id) ? shards : [id]);
   return {
     state: 'RUNNING',
     phase: 'catalog',

@@ -93,6 +93,7 @@ describe('the rules of the custom resources, on a real API server', () => {
           ],
           affinity: { nodeAffinity: { anything: ['goes'] } },
           tls: { secretName: 'orders-tls' },
+          instances: 3,
           logLevel: 'debug',
         },
       };

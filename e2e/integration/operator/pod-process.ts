@@ -26,12 +26,14 @@ export class PodProcess implements AsyncDisposable {
   /**
    * @param address - that it listens on.
    * @param names - what the names mean to it that it looks up, by the address: as pods of another namespace they mean something else to.
+   * @param index - of the pod in its StatefulSet.
    */
   static async start(
     client: KubeClient,
     { metadata: { namespace }, spec }: StatefulSet,
     address: string,
     names: Readonly<Record<string, string>> = {},
+    index = 0,
   ): Promise<PodProcess> {
     const folder = await createGuardedFolder();
     try {
@@ -53,15 +55,20 @@ export class PodProcess implements AsyncDisposable {
           .replace('=/etc/clustersync/', `=${folder.path}/etc/clustersync/`)
           .replace('--host=0.0.0.0', `--host=${address}`),
       );
+      const variable = container?.env?.find(({ valueFrom }) => valueFrom?.fieldRef !== undefined);
+      const env = variable ? { [variable.name]: String(index) } : {};
       if (Object.keys(names).length === 0)
-        return new PodProcess(folder, folder.spawn(process.execPath, [program, ...args], 'log'));
+        return new PodProcess(
+          folder,
+          folder.spawn(process.execPath, [program, ...args], 'log', { env }),
+        );
       const lines = Object.entries(names).map(([name, meant]) => `${meant} ${name}\n`);
       const hosts = join(folder.path, 'hosts');
       await writeFile(hosts, `127.0.0.1 localhost\n${lines.join('')}`);
       const own = ['--mount', 'sh', '-c', ownHosts, 'sh', hosts];
       return new PodProcess(
         folder,
-        folder.spawn('unshare', [...own, process.execPath, program, ...args], 'log'),
+        folder.spawn('unshare', [...own, process.execPath, program, ...args], 'log', { env }),
       );
     } catch (error) {
       await folder.remove();

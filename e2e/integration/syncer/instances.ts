@@ -38,6 +38,22 @@ export async function startInstances(
   return instancesOf(all);
 }
 
+/** Starts this many instances, called `syncer-0` and so on, whatever the source is. */
+export async function startNumbered(
+  pair: Pick<PairToSync, 'syncer'>,
+  count: number,
+  { options, ...more }: Partial<SyncerProcessOptions> = {},
+): Promise<Instances> {
+  const indexes = Array.from({ length: count }, (_, index) => index);
+  const ids = indexes.map((index) => `syncer-${index}`).join();
+  const all = await Promise.all(
+    indexes.map(
+      async (instance) => await pair.syncer({ ...more, options: { ...options, ids, instance } }),
+    ),
+  );
+  return instancesOf(all);
+}
+
 /**
  * Commits one that has said canCommit. A proof may have become too old since, as on a busy machine, and by the time of the next progress
  * there may be another: that it says canCommit again tells nothing. A proof that is late, and work that is retried, say for how long; that the

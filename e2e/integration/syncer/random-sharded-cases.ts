@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { MongoClient } from 'mongodb';
 import { messageOf } from '../../../service/errors.ts';
 import { longOperations } from '../../ground/sharded/long-operations.ts';
+import { startInstances } from './instances.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import type { PairToSync } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
@@ -45,7 +46,9 @@ export function testRandomShardedWorkloads(
         await workload.prepare();
         try {
           await syncThroughKills(pair, seed, {
-            isShared: by !== 'one instance',
+            ...(by !== 'one instance' && {
+              startAll: async (settings) => await startInstances(pair, settings),
+            }),
             isRepaired,
             write: async (signal) => {
               await workload.run(3, signal);

@@ -4,7 +4,7 @@ import { MongoServerError, type Document } from 'mongodb';
 import type { Answer, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
-import { startInstances, type Instances } from './instances.ts';
+import { startInstances, startNumbered, type Instances } from './instances.ts';
 import { commitUnlessStopped, useShardedPair } from './sharded-pair.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { slowOnShards } from './slow-commands.ts';
@@ -92,6 +92,21 @@ describe('several instances on one sync', () => {
     await pair.assertEqual();
     const applied = await Promise.all(instances.all.map(async (one) => await one.progress()));
     assert.ok(applied.every(({ totalEventsApplied }) => (totalEventsApplied ?? 0) > 100));
+  });
+
+  it('are as many as are named, whatever the shards are called', async () => {
+    await using instances = await startNumbered(pair, 3, { options: { partitionMebibytes: 0.05 } });
+    await instances.start();
+    const copied = await instances.waitFor(({ canCommit }) => canCommit);
+    for (const { collectionCopy } of copied)
+      assert.ok((collectionCopy?.estimatedCopiedBytes ?? 0) > 0, JSON.stringify(collectionCopy));
+    await shop().collection<Row>('items').insertMany(rows(2_000, 500));
+    await shop().collection('plain').rename('renamed');
+    await commit(instances);
+    await pair.assertEqual();
+    const applied = await Promise.all(instances.all.map(async (one) => await one.progress()));
+    for (const { totalEventsApplied } of applied)
+      assert.ok((totalEventsApplied ?? 0) > 80, String(totalEventsApplied));
   });
 
   it('waits for an instance that was not started or given a command, and says so', async () => {

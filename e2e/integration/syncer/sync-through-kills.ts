@@ -1,7 +1,8 @@
 import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
+import type { SyncerProcessOptions } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
-import { instancesOf, startInstances } from './instances.ts';
+import { instancesOf, type Instances } from './instances.ts';
 import type { PairToSync } from './sharded-pair.ts';
 
 /** How long writers continue while change events are applied. */
@@ -16,16 +17,16 @@ const runDeadlineMs = 330_000;
 const never = new AbortController().signal;
 
 /**
- * Syncs into a sharded cluster while the source is written to, and commits. With an even seed a syncer is killed during the
+ * Syncs while the source is written to, and commits. With an even seed a syncer is killed during the
  * copy, the changes and the commit; every third seed has its indexes built after the copy.
  */
 export async function syncThroughKills(
-  pair: PairToSync,
+  pair: Pick<PairToSync, 'syncer'>,
   seed: number,
   {
     write,
     hasWritten,
-    isShared = false,
+    startAll = async (settings) => instancesOf([await pair.syncer(settings)]),
     isRepaired = false,
     body = () => Promise.resolve({}),
   }: {
@@ -33,8 +34,8 @@ export async function syncThroughKills(
     readonly write: (signal: AbortSignal) => Promise<unknown>;
     /** Whether that is enough: on a busy machine it takes longer. */
     readonly hasWritten: () => boolean;
-    /** One instance for each shard of the source, in place of one for all. */
-    readonly isShared?: boolean;
+    /** Starts the instances. Default: one for the whole source. */
+    readonly startAll?: (settings: Partial<SyncerProcessOptions>) => Promise<Instances>;
     /** Repair the sync in the middle of the changes. */
     readonly isRepaired?: boolean;
     /** Additional start options, given once writing has begun. */
@@ -47,9 +48,7 @@ export async function syncThroughKills(
   const isKilled = seed % 2 === 0;
   // Small partitions, so that small collections are split too.
   const settings = { options: { partitionMebibytes: 0.05 } };
-  await using instances = isShared
-    ? await startInstances(pair, settings)
-    : instancesOf([await pair.syncer(settings)]);
+  await using instances = await startAll(settings);
   const killAndRestart = async (withinMs: number): Promise<void> => {
     if (!isKilled) return;
     await sleep(chance.below(withinMs), never);

@@ -369,6 +369,10 @@ export interface OperandOptions {
   };
   tls?: ServedTLS;
   /**
+   * How many pods copy and follow the source together, each a part of it: by default one for a replica set, and one for each shard of a sharded cluster. Cannot be changed.
+   */
+  instances?: number;
+  /**
    * Log level of the syncer.
    */
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
@@ -483,7 +487,7 @@ export interface ClusterSyncStatus {
    */
   committedAt?: string;
   /**
-   * The processes that run the sync: one for each shard of the source, or one for a replica set.
+   * The processes that run the sync: as many as spec.syncer.instances says; by default one for each shard of the source, or one for a replica set.
    */
   instances?: InstanceStatus[];
 }
