@@ -87,7 +87,7 @@ function repeated(unit: string, length: number): string {
 }
 
 /** Below so many milliseconds, other work of the process (compiling, collecting garbage) counts for as much. */
-const minMilliseconds = 5;
+const minMilliseconds = 10;
 
 /** Such work only adds to what is measured: the least of some measurements is nearest to what the text costs. */
 const maxMeasurements = 4;

@@ -52,9 +52,10 @@ import {
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
 import {
+  parseLimits,
   parseRepairBody,
   parseResetBody,
-  parseStartBody,
+  parseStart,
 } from '../../syncer/options/command-bodies.ts';
 import { formatReport, reportFormats, type Report } from '../../verifier/report/report.ts';
 
@@ -195,16 +196,21 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
       ...[errorNameOf(error), connectionError(error), toSyncError(error)],
     ];
   },
-  parseStartBody: (text) => {
+  parseStart: (text) => {
     const body = { source: text, includeNamespaces: [{ database: text, [text]: [text] }] };
-    assert.throws(() => parseStartBody(body), SyncError);
+    assert.throws(() => parseStart(body), SyncError);
   },
-  'parseStartBody of what is to be sharded': (text) => {
+  'parseStart of what is to be sharded': (text) => {
     const shardCollection = { key: [{ [text]: 1 }] };
     const entry = { database: text, collection: text, shardCollection };
     const sharding = { createSupportingIndexes: true, shardingEntries: [entry, entry] };
     const body = { source: 'cluster0', destination: 'cluster1', sharding };
-    return saidBy(() => parseStartBody(body));
+    return saidBy(() => parseStart(body));
+  },
+  parseLimits: (text) => {
+    const window = { from: '08:00', to: '18:00', timeZone: text };
+    for (const body of [text, { [text]: 1 }, { maxChangesPerSecond: text }, { schedule: [window] }])
+      assert.throws(() => parseLimits(body), SyncError);
   },
   parseRepairBody: (text) => {
     for (const body of [text, [text], { comparison: text }, { [text]: 1 }])
@@ -260,6 +266,7 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
     ...['apiTargetAt', 'callOperand', 'selectorLabels', 'itemsOf'],
     ...['metadataOf', 'formatJunit', 'proofText'],
     ...['isLoopback', 'checkEntries', 'namespaceOf', 'requestedShardKey', 'shardKeyOf'],
+    ...['parseStartBody'],
   ],
   'writes to a terminal what `harmless` and its kin, above, have made of it': [
     ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal', 'Screen'],
