@@ -31,6 +31,8 @@ interface Record {
   mostBatchesOfOne: number;
   mostChanges: number;
   opened: number;
+  /** How often it was asked of which document a change is. */
+  looks: number;
 }
 
 /** Queues whose batches take the numbers of turns in `turns`, in rotation, to apply; change `failing` is refused. */
@@ -48,7 +50,10 @@ function recording(
     minBytes: 10,
     maxBytesOfAll: atATime * 30,
     bytesOf: () => bytes,
-    documentOf: ({ document }) => document,
+    documentOf: ({ document }) => {
+      record.looks++;
+      return document;
+    },
     isInOrder: (queue) => queue === 0,
     apply: async (queue, changes) => {
       assert.ok(changes.length > 0);
@@ -88,6 +93,7 @@ function recording(
     mostBatchesOfOne: 0,
     mostChanges: 0,
     opened: 0,
+    looks: 0,
   };
   return record;
 }
@@ -217,18 +223,21 @@ describe('ChangeQueues', () => {
     assert.equal(record.applied.length, 16);
   });
 
-  it('looks at a bounded part of a long queue behind a document that is under way', async () => {
-    const record = recording([50]);
-    // As many as four batches, and one more.
-    const hot: Target[] = Array.from({ length: 4 * maxChanges + 1 }, () => [1, 0]);
-    await addAll(record, [[[1, 0]], [...hot, [1, 1]]]);
-    for (let turn = 0; turn < 20; turn++) await setImmediate();
+  it('looks at each change of a long queue once while its document is under way', async () => {
+    const record = recording([500, ...new Array<number>(200).fill(1)]);
+    const hot: Target[] = Array.from({ length: 400 }, () => [1, 0]);
+    const others: Target[] = Array.from({ length: 100 }, (_, n) => [1, n + 1]);
+    await addAll(record, [[[1, 0]], [...hot, ...others]]);
+    while (record.applied.length < others.length) await setImmediate();
     assert.deepEqual(
-      [...record.underWay].map(({ number }) => number),
-      [0],
+      record.applied.map(({ document }) => document),
+      others.map(([, n]) => `d${n}`),
+      'before the first one has ended',
     );
+    // The others are looked at once more when they are applied.
+    assert.equal(record.looks, 1 + hot.length + 2 * others.length + 1);
     await record.queues.drain();
-    assert.equal(record.applied.length, hot.length + 2);
+    assert.equal(record.applied.length, 1 + hot.length + others.length);
   });
 
   it('waits for room', async () => {

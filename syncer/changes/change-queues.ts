@@ -38,14 +38,11 @@ interface Queue<Key, Change> {
   readonly key: Key;
   readonly isInOrder: boolean;
   waiting: Entry<Change>[];
-  /** The documents of the batches that are under way. */
-  readonly documents: Set<string>;
-  /** `ready`: in the list of those to take from. `blocked`: what waits is of documents that are under way. */
-  state: 'idle' | 'ready' | 'blocked';
+  /** For each document of the batches that are under way, the changes that were looked at since and wait for that, in order. */
+  readonly heldUp: Map<string, Entry<Change>[]>;
+  /** In the list of those to take from. */
+  isReady: boolean;
 }
-
-/** How many batches' worth of changes that cannot be applied yet are passed over to find some that can. */
-const passedOverBatches = 4;
 
 /**
  * Applies changes, many batches at the same time, over queues and within one. A batch takes what has come to its queue in the
@@ -84,14 +81,12 @@ export class ChangeQueues<Key, Change> {
     let queue = this.#queues.get(key);
     if (!queue) {
       const isInOrder = this.#options.isInOrder(key);
-      queue = { key, isInOrder, waiting: [], documents: new Set(), state: 'idle' };
+      queue = { key, isInOrder, waiting: [], heldUp: new Map(), isReady: false };
       this.#queues.set(key, queue);
     }
     queue.waiting.push({ change, position });
     this.#changes++;
-    // What is added to a long queue would not be looked at.
-    const isSeen = queue.waiting.length <= passedOverBatches * this.#options.maxChanges;
-    if (queue.state === 'idle' || (queue.state === 'blocked' && isSeen)) this.#makeReady(queue);
+    this.#makeReady(queue);
   }
 
   /** Skips an event of an open batch of the stream. */
@@ -122,8 +117,11 @@ export class ChangeQueues<Key, Change> {
     await Promise.all(this.#running);
   }
 
+  /** Puts a queue in the list of those to take from, if there is something that may be taken. */
   #makeReady(queue: Queue<Key, Change>): void {
-    queue.state = 'ready';
+    const { waiting, heldUp, isInOrder, isReady } = queue;
+    if (isReady || waiting.length === 0 || (isInOrder && heldUp.size > 0)) return;
+    queue.isReady = true;
     this.#ready.push(queue);
   }
 
@@ -135,24 +133,23 @@ export class ChangeQueues<Key, Change> {
         limit.hadRoom();
         return;
       }
+      queue.isReady = false;
       const batch = this.#take(queue);
-      if (batch.length === 0) {
-        queue.state = 'blocked';
-        continue;
-      }
-      if (queue.waiting.length > 0) this.#makeReady(queue);
-      else queue.state = 'idle';
+      if (batch.length === 0) continue;
       const running = this.#run(queue, batch).finally(() => {
         this.#running.delete(running);
         this.start();
       });
       this.#running.add(running);
+      this.#makeReady(queue);
     }
   }
 
-  /** Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. */
-  #take({ waiting, documents, isInOrder }: Queue<Key, Change>): readonly Entry<Change>[] {
-    if (isInOrder && documents.size > 0) return [];
+  /**
+   * Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. Others that it
+   * meets are held up, and looked at again when their document is no longer under way: so each costs little, however many wait.
+   */
+  #take({ waiting, heldUp, isInOrder }: Queue<Key, Change>): readonly Entry<Change>[] {
     const { limit, minChanges, maxChanges, bytesOf, documentOf } = this.#options;
     const { minBytes, maxBytesOfAll, most = unbounded } = this.#options;
     // Two for each that may be under way: with one, what is left runs out while the batches of the oldest changes end.
@@ -161,27 +158,26 @@ export class ChangeQueues<Key, Change> {
     const count = Math.min(wanted, most().changes);
     const maxBytes = Math.max(minBytes, maxBytesOfAll / limit.current);
     const taken: Entry<Change>[] = [];
-    const passedOver: Entry<Change>[] = [];
     let seen = 0;
-    for (let bytes = 0; taken.length < count && bytes < maxBytes;) {
+    for (let bytes = 0; taken.length < count && bytes < maxBytes; seen++) {
       const entry = waiting[seen];
-      if (!entry || passedOver.length === passedOverBatches * maxChanges) break;
-      seen++;
-      if (documents.has(documentOf(entry.change))) {
-        passedOver.push(entry);
+      if (!entry) break;
+      const held = heldUp.get(documentOf(entry.change));
+      if (held) {
+        held.push(entry);
         continue;
       }
       taken.push(entry);
       bytes += bytesOf(entry.change);
     }
-    if (taken.length > 0) waiting.splice(0, seen, ...passedOver);
+    waiting.splice(0, seen);
     return taken;
   }
 
   async #run(queue: Queue<Key, Change>, batch: readonly Entry<Change>[]): Promise<void> {
     const { apply, documentOf, failed, limit } = this.#options;
-    const names = batch.map(({ change }) => documentOf(change));
-    for (const name of names) queue.documents.add(name);
+    const names = new Set(batch.map(({ change }) => documentOf(change)));
+    for (const name of names) queue.heldUp.set(name, []);
     try {
       const changes = batch.map(({ change }) => change);
       await apply(queue.key, changes);
@@ -192,11 +188,14 @@ export class ChangeQueues<Key, Change> {
       failed(error);
       return;
     }
-    for (const name of names) queue.documents.delete(name);
+    const released = [...names].flatMap((name) => queue.heldUp.get(name) ?? []);
+    for (const name of names) queue.heldUp.delete(name);
+    // Older than those of the same documents that still wait.
+    if (released.length > 0) queue.waiting = [...released, ...queue.waiting];
     for (const { position } of batch) position.finished++;
     this.#changes -= batch.length;
-    if (queue.state === 'blocked') this.#makeReady(queue);
-    if (queue.state === 'idle' && queue.documents.size === 0) this.#queues.delete(queue.key);
+    this.#makeReady(queue);
+    if (queue.waiting.length + queue.heldUp.size === 0) this.#queues.delete(queue.key);
     limit.completed(batch.length);
   }
 
