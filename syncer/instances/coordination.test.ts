@@ -35,7 +35,7 @@ describe('the shares of instances', () => {
   });
 
   it('ask for everything where there is one', () => {
-    assert.equal(changesOf({ index: 0, count: 1 }, []), undefined);
-    assert.notEqual(changesOf({ index: 0, count: 2 }, []), undefined);
+    assert.equal(changesOf({ index: 0, count: 1, isByValue: true }, []), undefined);
+    assert.notEqual(changesOf({ index: 0, count: 2, isByValue: true }, []), undefined);
   });
 });

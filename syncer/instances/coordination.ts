@@ -46,7 +46,7 @@ export interface Coordination {
 
 /** The only instance of a sync: it waits for nobody. */
 export class Alone implements Coordination {
-  readonly share = { index: 0, count: 1 };
+  readonly share = { index: 0, count: 1, isByValue: true };
 
   readonly requireLease: () => void;
 
@@ -72,11 +72,13 @@ export class Alone implements Coordination {
 export interface Share {
   readonly index: number;
   readonly count: number;
+  /** See {@link SyncRecord.isSharedByValue}. */
+  readonly isByValue: boolean;
 }
 
 /** True for the instance that copies a collection, or a partition of it. Others copy the next partitions. */
 export function isCopiedBy(
-  { index, count }: Share,
+  { index, count }: Pick<Share, 'index' | 'count'>,
   { uuid }: Pick<TrackedCollection, 'uuid'>,
   partition: Partition | 'all',
 ): boolean {
@@ -88,23 +90,59 @@ const documentOperations = ['insert', 'update', 'replace', 'delete'];
 
 /**
  * What an instance requests from the change stream: every change of the catalog, and the document changes that it applies. All
- * changes of an `_id` go to one instance, whichever shard it was on, by the hash that is equal for equal numbers of any type:
- * so they stay in order when a document moves to another shard. A collection whose changes must be applied in order
- * (isAppliedInOrder) belongs to one instance as a whole. Undefined if one instance applies everything.
+ * changes of an `_id` go to one instance, whichever shard it was on, and whatever types its numbers have: so they stay in order
+ * when a document moves to another shard, and when another one of an equal `_id` takes its place. A collection whose changes
+ * must be applied in order (isAppliedInOrder) belongs to one instance as a whole. Undefined if one instance applies everything.
  */
 export function changesOf(
-  { index, count }: Share,
+  { index, count, isByValue }: Share,
   collections: readonly TrackedCollection[],
 ): Document | undefined {
   if (count === 1) return undefined;
   const uuids = collections.filter(isAppliedInOrder).map(({ uuid }) => uuid);
+  const id = '$documentKey._id';
   const subject = {
-    $cond: [{ $in: ['$collectionUUID', uuids] }, '$collectionUUID', '$documentKey._id'],
+    $cond: [
+      { $in: ['$collectionUUID', uuids] },
+      '$collectionUUID',
+      isByValue ? withNumbersAsDoubles(id) : id,
+    ],
   };
   const hash = { $mod: [{ $toHashedIndexKey: subject }, count] };
   // The remainder of a negative number is negative.
   const owner = { $mod: [{ $add: [hash, count] }, count] };
   return {
     $or: [{ operationType: { $nin: documentOperations } }, { $expr: { $eq: [owner, index] } }],
+  };
+}
+
+/**
+ * An expression with the same hash for all values that are equal for a unique index. The hash of a number is that of a whole one:
+ * of a double without its fraction, of a decimal rounded, so that of 0.75 as a double and as a decimal differ (seen on 6.0.27).
+ * What is nested deeper counts by its type alone.
+ */
+function withNumbersAsDoubles(value: string): Document {
+  const fields = {
+    $map: {
+      input: { $objectToArray: value },
+      as: 'field',
+      in: ['$$field.k', asDouble('$$field.v', { $type: '$$field.v' })],
+    },
+  };
+  return asDouble(value, fields);
+}
+
+function asDouble(value: string, ofObject: Document): Document {
+  const isNested = { $in: [{ $type: value }, ['object', 'array']] };
+  // No double equals a decimal that is out of their range.
+  const double = { $convert: { input: value, to: 'double', onError: 0 } };
+  return {
+    $switch: {
+      branches: [
+        { case: { $isNumber: value }, then: double },
+        { case: isNested, then: ofObject },
+      ],
+      default: value,
+    },
   };
 }

@@ -46,8 +46,9 @@ export class Group implements Coordination {
   constructor(parts: GroupParts) {
     this.#parts = parts;
     this.#lease = new Lease(parts.store.lease, parts.isPreferred);
-    const { instances } = parts.live.current;
-    this.share = { index: instances.indexOf(parts.id), count: instances.length };
+    const { instances, isSharedByValue } = parts.live.current;
+    const { length: count } = instances;
+    this.share = { index: instances.indexOf(parts.id), count, isByValue: isSharedByValue };
   }
 
   readonly requireLease = (): void => {

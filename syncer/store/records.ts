@@ -56,6 +56,11 @@ export interface SyncRecord {
   readonly phase: Phase;
   /** The ids of all instances: the given ones, those of the source's shards, or the one that works alone. */
   readonly instances: readonly string[];
+  /**
+   * Whether the changes of documents are shared out by the value of their `_id`. A sync that a former release has begun goes by
+   * the server's hash alone: to change that while its processes are replaced would leave changes to nobody.
+   */
+  readonly isSharedByValue: boolean;
   /** The last of the commands that wait until all instances have been given them, and how many there were. */
   readonly command: GroupCommand;
   readonly commandCount: number;
@@ -230,6 +235,7 @@ export function newRecord(
     state: 'RUNNING',
     phase: 'catalog',
     instances,
+    isSharedByValue: true,
     command: 'start',
     commandCount: 1,
     formerState: 'IDLE',

@@ -77,6 +77,7 @@ const mayLack = new Set([
   'comparison',
   'ownedUuids',
   'limits',
+  'isSharedByValue',
   'isAdopted',
   'isCopied of partitions',
 ]);
@@ -140,9 +141,11 @@ describe('stored documents', () => {
     assert.deepEqual(change, { phase: 'loosening', commandCount: 2, 'received.0': 2 });
   });
 
-  it('of a former release say nothing of a reset, and nothing of whose the catalog is', () => {
-    const { reset: _reset, ownsCatalog: _owns, ...former } = { ...sync, _id: 'sync' };
-    const first = read('sync', former) as { ownsCatalog: boolean };
+  it('of a former release say nothing of a reset, of whose the catalog is, and of how changes are shared', () => {
+    const lacked = { reset: undefined, ownsCatalog: undefined, isSharedByValue: undefined };
+    const former = { ...sync, _id: 'sync', ...lacked };
+    const first = read('sync', former) as { ownsCatalog: boolean; isSharedByValue: boolean };
+    assert.equal(first.isSharedByValue, false);
     const later = read('sync', { ...former, phase: 'changes' }) as { ownsCatalog: boolean };
     assert.deepEqual([first.ownsCatalog, later.ownsCatalog], [false, true]);
   });

@@ -60,6 +60,7 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
     state: record.field('state').oneOf(states),
     phase,
     instances,
+    isSharedByValue: record.optional('isSharedByValue')?.boolean() ?? false,
     command: record.field('command').oneOf(commands),
     commandCount: record.field('commandCount').count(),
     formerState: record.field('formerState').oneOf(['IDLE', ...states]),
