@@ -240,6 +240,18 @@ describe('ChangeQueues', () => {
     assert.equal(record.applied.length, 1 + hot.length + others.length);
   });
 
+  it('gives documents that are written all the time their turns by the age of their changes', async () => {
+    const record = recording([1]);
+    // In turn, and as many as two batches take: they fill them evenly.
+    const hot = 6;
+    const list: Target[] = Array.from({ length: 50 * hot }, (_, n) => [1, n % hot]);
+    await addAll(record, [list]);
+    await record.queues.drain();
+    const ages = record.applied.map(({ number }) => number);
+    const late = ages.map((number, place) => Math.abs(number - place));
+    assert.ok(Math.max(...late) <= atATime * maxChanges, `${Math.max(...late)} places`);
+  });
+
   it('waits for room', async () => {
     const record = recording([3]);
     const list: Target[] = [

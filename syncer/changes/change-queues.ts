@@ -8,7 +8,7 @@ export interface QueuesOptions<Key, Change> {
   readonly limit: ConcurrencyLimit;
   /** How many batches may be under way, and changes be in one of them, at most: whatever the limit finds. */
   readonly most?: () => { readonly batches: number; readonly changes: number };
-  /** The size of a batch, which depends on how much there is to do. A queue in order always gives `maxChanges`. */
+  /** The size of a batch, which depends on how much there is to do; but not of a queue in order: that gives `maxChanges`. */
   readonly minChanges: number;
   readonly maxChanges: number;
   /** A batch takes no more changes once they have so many bytes, or their part of what all batches may have together. */
@@ -31,12 +31,15 @@ const unbounded = () => ({ batches: Infinity, changes: Infinity });
 
 interface Entry<Change> {
   readonly change: Change;
+  /** Rises in the order in which changes were added. */
+  readonly number: number;
   readonly position: OpenPosition;
 }
 
 interface Queue<Key, Change> {
   readonly key: Key;
   readonly isInOrder: boolean;
+  /** In the order of their numbers. */
   waiting: Entry<Change>[];
   /** For each document of the batches that are under way, the changes that were looked at since and wait for that, in order. */
   readonly heldUp: Map<string, Entry<Change>[]>;
@@ -63,6 +66,7 @@ export class ChangeQueues<Key, Change> {
   #wake: (() => void)[] = [];
   #failure: { readonly error: unknown } | undefined;
   #isStopped = false;
+  #added = 0;
   /** Waiting or under way. */
   #changes = 0;
 
@@ -84,7 +88,7 @@ export class ChangeQueues<Key, Change> {
       queue = { key, isInOrder, waiting: [], heldUp: new Map(), isReady: false };
       this.#queues.set(key, queue);
     }
-    queue.waiting.push({ change, position });
+    queue.waiting.push({ change, number: this.#added++, position });
     this.#changes++;
     this.#makeReady(queue);
   }
@@ -147,7 +151,7 @@ export class ChangeQueues<Key, Change> {
 
   /**
    * Takes the next changes out of a queue: of each document that is not under way, the first that wait, in order. Others that it
-   * meets are held up, and looked at again when their document is no longer under way: so each costs little, however many wait.
+   * meets are held up, and come back when their document is no longer under way.
    */
   #take({ waiting, heldUp, isInOrder }: Queue<Key, Change>): readonly Entry<Change>[] {
     const { limit, minChanges, maxChanges, bytesOf, documentOf } = this.#options;
@@ -190,8 +194,7 @@ export class ChangeQueues<Key, Change> {
     }
     const released = [...names].flatMap((name) => queue.heldUp.get(name) ?? []);
     for (const name of names) queue.heldUp.delete(name);
-    // Older than those of the same documents that still wait.
-    if (released.length > 0) queue.waiting = [...released, ...queue.waiting];
+    if (released.length > 0) queue.waiting = merged(released, queue.waiting);
     for (const { position } of batch) position.finished++;
     this.#changes -= batch.length;
     this.#makeReady(queue);
@@ -213,4 +216,22 @@ export class ChangeQueues<Key, Change> {
       await new Promise<void>((resolve) => this.#wake.push(resolve));
     }
   }
+}
+
+/**
+ * Changes that are no longer held up, and those that wait, in the order in which they were added: the oldest first, or documents
+ * that are written all the time would keep others, and the checkpoint, waiting.
+ */
+function merged<Change>(
+  released: readonly Entry<Change>[],
+  waiting: readonly Entry<Change>[],
+): Entry<Change>[] {
+  const all: Entry<Change>[] = [];
+  let at = 0;
+  for (const entry of released.toSorted((one, other) => one.number - other.number)) {
+    for (let next = waiting[at]; next && next.number < entry.number; next = waiting[++at])
+      all.push(next);
+    all.push(entry);
+  }
+  return all.concat(waiting.slice(at));
 }

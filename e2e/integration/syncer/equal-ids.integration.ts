@@ -61,11 +61,11 @@ describe('ids that are equal', () => {
     const facets = Object.fromEntries(matches.map((match, index) => [index, [{ $match: match }]]));
     const [found = {}] = await client
       .db('shop')
-      .aggregate<Document>([{ $documents: [{ $literal: event }] }, { $facet: facets }])
+      .aggregate([{ $documents: [{ $literal: event }] }, { $facet: facets }])
       .toArray();
     return Object.keys(facets)
       .map(Number)
-      .filter((index) => (found[index] as []).length > 0);
+      .filter((index) => (found[index] as Document[]).length > 0);
   }
 
   for (const [what, ids] of Object.entries(equals)) {
