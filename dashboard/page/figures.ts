@@ -1,7 +1,7 @@
 import { h, type ComponentChildren, type ComponentChild } from 'preact';
 import { bytesText, durationText, rateText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
-import { heldBackText } from '../view/held-back.ts';
+import { heldBackCost, heldBackText, type HeldBack } from '../view/held-back.ts';
 import { copySecondsLeft } from '../view/times.ts';
 import { foreignText } from './foreign-text.ts';
 import { bar, bytes, count, seconds, unknown } from './small-parts.ts';
@@ -16,7 +16,7 @@ export function figuresOf({
   const isCommitted = row.phase === 'Committed';
   const left = copySecondsLeft(row);
   const isCopying = row.percent !== null && row.percent < 100;
-  const limits = heldBack && !isCommitted && h('div', null, foreignText(heldBackText(heldBack)));
+  const limits = heldBack && !isCommitted && limitsLine(heldBack);
   return [
     figure(
       'Copied',
@@ -89,4 +89,12 @@ function figure(
     h('dd', { class: 'tile-value' }, value),
     h('dd', { class: 'muted tile-note' }, note, more),
   );
+}
+
+/** As {@link heldBackText}, with each name for itself: the tool gives it. */
+function limitsLine(heldBack: HeldBack): ComponentChild {
+  const { heldBackBy } = heldBack;
+  if (heldBackBy.length === 0) return h('div', null, heldBackText(heldBack));
+  const names = heldBackBy.map((name, index) => [index > 0 && ' and ', foreignText(name)]);
+  return h('div', null, 'held back by ', names, `: ${heldBackCost(heldBack)}`);
 }

@@ -1,7 +1,7 @@
 import { durationText, percentText } from '../../service/quantities.ts';
 
 /** What limits hold back, and what that costs. */
-interface HeldBack {
+export interface HeldBack {
   readonly heldBackBy: readonly string[];
   readonly secondsHeldBack: number;
   /** From 0 to 1. */
@@ -9,9 +9,15 @@ interface HeldBack {
 }
 
 /** What limits cost, in words; the names of the limits are as the tool reports them. */
-export function heldBackText({ heldBackBy, secondsHeldBack, shareOfLastMinute }: HeldBack): string {
-  const cost = `${percentText(shareOfLastMinute)} of the last minute, ${durationText(secondsHeldBack)} in total`;
+export function heldBackText(heldBack: HeldBack): string {
+  const { heldBackBy } = heldBack;
+  const cost = heldBackCost(heldBack);
   return heldBackBy.length === 0
     ? `not held back now; ${cost}`
     : `held back by ${heldBackBy.join(' and ')}: ${cost}`;
+}
+
+/** What they cost, without their names. */
+export function heldBackCost({ secondsHeldBack, shareOfLastMinute }: HeldBack): string {
+  return `${percentText(shareOfLastMinute)} of the last minute, ${durationText(secondsHeldBack)} in total`;
 }

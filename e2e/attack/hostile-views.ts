@@ -101,6 +101,7 @@ function verificationView(summary: VerificationSummary, text: TextFor): Verifica
 /** Where the page of one sync shows texts: all that it is told, but for what only decides how something looks. */
 export const placesInPage: readonly string[] = [
   ...['phase', 'source', 'destination', 'reason', 'message', 'type True', 'type False', 'command'],
+  'limit',
   ...['first', 'second'].flatMap((one) =>
     ['id', 'pod', 'state', 'info', 'error', 'warning', 'verification'].map(
       (what) => `${one} ${what}`,
