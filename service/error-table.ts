@@ -171,7 +171,8 @@ export const errorTable = {
   },
   NotAnInstance: {
     ...precondition,
-    action: 'Start the process with the --id of one of the instances that the description names.',
+    action:
+      'Continue or end (reset) that sync with exactly the instances that the description names: a ClusterSync with the same spec.source.name and their number as spec.syncer.instances (none if they are the shards of the source), or one process for each, with all names in --ids (--id for one).',
   },
   ShardKeyIndexMissing: {
     ...precondition,

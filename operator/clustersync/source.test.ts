@@ -159,6 +159,16 @@ describe('the source of a ClusterSync', () => {
       assert.ok(one.args.includes('--id=old'), one.args.join(' '));
     });
 
+  for (const instances of [1, 2])
+    it(`may have shards of any name when ${instances} are asked for: none is called as a shard`, () => {
+      const decision = decideOn(
+        runningWorld(undefined, { sourceView: found('a,b', 'c d', '$e') }),
+        { syncer: { ...clusterSync().spec.syncer, instances } },
+        undecided,
+      );
+      assert.deepEqual(decision.status.source, { kind: 'Sharded', shards: ['a,b', 'c d', '$e'] });
+    });
+
   for (const [what, sourceView, name, instances, expected] of [
     [
       'several instances of a tool that does not tell the topology',

@@ -122,10 +122,13 @@ function unusableIn(
     return unsupported(
       `${called(source.name)}, which cannot be spec.source.name if spec.syncer.instances is 1`,
     );
-  const name = isSharded ? shards.find((shard) => !usableName.test(shard)) : undefined;
+  const isCalledByShards = isSharded && instances === undefined;
+  const name = isCalledByShards ? shards.find((shard) => !usableName.test(shard)) : undefined;
   return name === undefined
     ? undefined
-    : unsupported(`${called(name)}: names with commas, spaces or dollar signs are not supported`);
+    : unsupported(
+        `${called(name)}: instances cannot be named after shards with commas, spaces or dollar signs; recreate the ClusterSync with spec.syncer.instances, which names them after the source`,
+      );
 }
 
 function drift(known: SourceShape, now: SourceShape): ConditionCause | undefined {

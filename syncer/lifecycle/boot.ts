@@ -9,7 +9,7 @@ import type { Logger } from '../../service/logger.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/command-bodies.ts';
 import { blockedText, withBlocked } from '../destination/write-blocking.ts';
-import { ClusterPair, type Clusters } from '../store/clusters.ts';
+import { ClusterPair, type Clusters, type InstanceNames } from '../store/clusters.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { SyncRecord } from '../store/records.ts';
 import { RecordStore } from '../store/record-store.ts';
@@ -29,12 +29,12 @@ export interface StoredState {
  */
 export async function readStoredState(
   clusters: Clusters,
-  instanceId: string,
+  instance: InstanceNames,
   signal: AbortSignal,
 ): Promise<StoredState> {
   const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
     const { clusterId } = await connect(clusters[name], signal);
-    const record = await new RecordStore(clusters[name], instanceId, signal).readSync();
+    const record = await new RecordStore(clusters[name], instance.id, signal).readSync();
     const isItsOwn =
       record?.destination.name === name && record.destination.clusterId === clusterId;
     return isItsOwn ? blockedText(record) : undefined;
@@ -51,7 +51,7 @@ export async function readStoredState(
     cluster0: await reach('cluster0', 'cluster1'),
     cluster1: await reach('cluster1', 'cluster0'),
   };
-  const pair = new ClusterPair(clusters, topologies, instanceId, signal);
+  const pair = new ClusterPair(clusters, topologies, instance, signal);
   for (const name of ['cluster1', 'cluster0'] as const) {
     const store = pair.recordOn(name);
     requireSettled(name, await store.readSync(), await store.readSyncOfPrimary());

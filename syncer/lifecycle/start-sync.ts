@@ -10,24 +10,22 @@ import { checkEverything, type CheckSettings } from '../preflight/full-check.ts'
 import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { requireMember, requireSameOptions, resetError, stateOf } from '../store/instances.ts';
+import { requireSameOptions, resetError, stateOf } from '../store/instances.ts';
 import { newRecord, type SyncRecord, type SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
 /**
  * Stores a new sync. Its first progress already tells how much there is to copy.
- * @param ids - the names of all instances that work on it; undefined if only that of this one is known.
  * @returns its record.
  * @throws SyncError for anything that forbids it; nothing has been written then.
  */
 export async function createSync(
   pair: ClusterPair,
   { options, limits }: StartRequest,
-  ids: readonly string[] | undefined,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<SyncRecord> {
-  const { topologies, instanceId, signal } = pair;
+  const { topologies, instanceId, ids, signal } = pair;
   await requireStart(new CheckSubject(pair, options), logger);
   const estimatedTotalBytes = await estimateTotalBytes({
     source: pair.deployment(options.source),
@@ -78,7 +76,7 @@ export function requireSameStart(body: unknown, { view, live }: Sync): void {
 /**
  * Makes sure that a start would be accepted, or is the one that the sync was started with. Writes nothing.
  * @param known - the sync that this instance has been given, as it is in the store; undefined if there is none.
- * @throws SyncError as {@link createSync} does; DifferentSync if the sync was started with other options.
+ * @throws SyncError as {@link createSync} does; NotAnInstance; DifferentSync if the sync was started with other options.
  */
 export async function checkStart(
   pair: ClusterPair,
@@ -91,7 +89,7 @@ export async function checkStart(
   else if (!stored) await requireStart(new CheckSubject(pair, options), logger);
   else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
   else {
-    requireMember(stored, pair.instanceId);
+    pair.requireMember(stored);
     requireSameOptions(options, stored);
   }
 }
@@ -122,7 +120,8 @@ export async function checkBeforeStart(
 /**
  * Looks for a sync whose start another instance has been given.
  * @returns undefined if none waits for this instance.
- * @throws SyncError OtherStartOptions; OtherSyncUnfinished if the destination holds a sync of other clusters; ResetUnderWay.
+ * @throws SyncError OtherStartOptions; OtherSyncUnfinished if the destination holds a sync of other clusters; ResetUnderWay;
+ * NotAnInstance.
  */
 export async function findSyncToJoin(
   pair: ClusterPair,
@@ -131,8 +130,9 @@ export async function findSyncToJoin(
   const { instanceId } = pair;
   const stored = await pair.recordOn(options.destination).readSync();
   if (stored && !pair.isBetween(stored, options.destination)) throw otherSync(options);
-  const isMember = stored?.instances.includes(instanceId) === true;
-  if (!isMember || stateOf(stored, instanceId) !== 'IDLE') return undefined;
+  if (!stored) return undefined;
+  pair.requireMember(stored);
+  if (stateOf(stored, instanceId) !== 'IDLE') return undefined;
   const resetUnderWay = resetError(stored);
   if (resetUnderWay) throw resetUnderWay;
   requireSameOptions(options, stored, 'OtherStartOptions');

@@ -25,7 +25,7 @@ import { listedIds, type SyncerOptions } from '../options/syncer-options.ts';
 import type { CheckSettings } from '../preflight/full-check.ts';
 import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts';
 import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
-import { digestOf, requireMember } from '../store/instances.ts';
+import { digestOf } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
 import {
   type Command,
@@ -337,8 +337,7 @@ export class Syncer {
     if (joined) return joined;
     try {
       const { monitor } = this;
-      const ids = listedIds(this.#options);
-      return this.#adopt(await createSync(pair, request, ids, monitor, this.#logger), pair);
+      return this.#adopt(await createSync(pair, request, monitor, this.#logger), pair);
     } catch (error) {
       // Another instance may have been given the start meanwhile.
       const other = await this.#joinSync(pair, options);
@@ -390,9 +389,10 @@ export class Syncer {
 
   async #readState(): Promise<void> {
     const { id, continues } = this.#options;
-    const { pair, record } = await readStoredState(this.#clusters, id, this.#signal);
+    const instance = { id, ids: listedIds(this.#options) };
+    const { pair, record } = await readStoredState(this.#clusters, instance, this.#signal);
     if (record) {
-      requireMember(record, id, listedIds(this.#options));
+      pair.requireMember(record);
       await recall(this.monitor, record, pair);
       const { live } = this.#adopt(record, pair);
       if (live.isShared) await live.refresh();

@@ -24,6 +24,26 @@ describe('optionsOfInstance', () => {
     });
   });
 
+  for (const [list, name] of [
+    ['a,b,', ''],
+    ['a,,b', ''],
+    ['a, b', ' b'],
+    ['a,b ', 'b '],
+    ['a,b\n', 'b\n'],
+  ] as const)
+    it(`refuses ${JSON.stringify(list)}, for the name ${JSON.stringify(name)}`, () => {
+      const env = { CLUSTERSYNC_IDS: list, CLUSTERSYNC_INSTANCE: '0' };
+      assert.throws(() => optionsWith(env), {
+        name: 'InvalidOption',
+        message: `--ids: ${JSON.stringify(name)} is no name: one has at least one character, and no space around it`,
+      });
+    });
+
+  it('takes a name with spaces in it, which a shard may have', () => {
+    const env = { CLUSTERSYNC_IDS: 'a b,c', CLUSTERSYNC_INSTANCE: '0' };
+    assert.equal(optionsWith(env).id, 'a b');
+  });
+
   it('leaves an instance alone that is the only one', () => {
     const { id, preferCoordinator } = optionsWith({ CLUSTERSYNC_ID: 'old' });
     assert.deepEqual([id, preferCoordinator], ['old', false]);

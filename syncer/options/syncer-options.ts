@@ -79,17 +79,24 @@ export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
  * The options of one instance, from a command line with those of several: all instances can share it.
- * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is in it twice.
+ * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is in it twice, is empty,
+ * or has space around it.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   const { instance } = options;
   const ids = listedIds(options);
   if (ids === undefined) return options;
+  const noName = ids.find((one) => one === '' || one !== one.trim());
+  if (noName !== undefined)
+    throw new SyncError(
+      'InvalidOption',
+      `--ids: ${JSON.stringify(noName)} is no name: one has at least one character, and no space around it`,
+    );
   const twice = ids.find((one, index) => ids.indexOf(one) < index);
   if (twice !== undefined)
     throw new SyncError('InvalidOption', `--ids: ${JSON.stringify(twice)} is in it twice`);
   const id = instance === undefined ? undefined : ids[instance];
-  if (id === undefined || id === '') {
+  if (id === undefined) {
     const place = instance === undefined ? 'none was given' : `not ${instance}`;
     throw new SyncError('InvalidOption', `--instance: an index in --ids is required, ${place}`);
   }

@@ -1,7 +1,7 @@
 import { SyncError } from '../../service/errors.ts';
 import type { ResetDestination } from '../options/command-bodies.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { requireMember, resetError } from '../store/instances.ts';
+import { resetError } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
 
 /** Attempts to record a reset while others change the sync. */
@@ -33,7 +33,7 @@ export async function receiveReset(
   for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const found = await findStoredSync(pair, known);
     if (!found) return { kind: 'received', record: undefined };
-    requireMember(found, pair.instanceId);
+    pair.requireMember(found);
     const store = pair.recordOn(found.destination.name);
     if (await store.receiveReset(found, destination, cleanable))
       return { kind: 'received', record: await findStoredSync(pair, known) };

@@ -4,6 +4,7 @@ import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts'
 import type { Asker, Topology } from '../../mongo/topology.ts';
 import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
+import { requireMember } from './instances.ts';
 import { RecordStore } from './record-store.ts';
 import type { SyncRecord } from './records.ts';
 import { SyncStore } from './store.ts';
@@ -27,6 +28,12 @@ export function createClusters(options: SyncerOptions): Clusters {
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }
 
+/** What a process calls itself, and all that work with it; `ids` is undefined if it knows its own name only. */
+export interface InstanceNames {
+  readonly id: string;
+  readonly ids: readonly string[] | undefined;
+}
+
 /** The two clusters that an instance syncs between, connected and identified, and the state that each of them may hold. */
 export class ClusterPair {
   readonly clients: Clusters;
@@ -35,23 +42,41 @@ export class ClusterPair {
   readonly instanceId: string;
   /** Aborted when the program stops. */
   readonly signal: AbortSignal;
+  /** The names of all instances that the process was started with; undefined if it knows its own only. */
+  readonly ids: readonly string[] | undefined;
 
-  constructor(clients: Clusters, topologies: Topologies, instanceId: string, signal: AbortSignal) {
+  constructor(
+    clients: Clusters,
+    topologies: Topologies,
+    instance: InstanceNames,
+    signal: AbortSignal,
+  ) {
     this.clients = clients;
     this.topologies = topologies;
-    this.instanceId = instanceId;
+    this.instanceId = instance.id;
+    this.ids = instance.ids;
     this.signal = signal;
   }
 
   /** The same two, for work that ends earlier: when this signal is aborted, too. */
   until(signal: AbortSignal): ClusterPair {
-    const { clients, topologies, instanceId } = this;
-    return new ClusterPair(clients, topologies, instanceId, AbortSignal.any([this.signal, signal]));
+    const { clients, topologies, instanceId: id, ids } = this;
+    const either = AbortSignal.any([this.signal, signal]);
+    return new ClusterPair(clients, topologies, { id, ids }, either);
   }
 
   /** A cluster with its detected properties. */
   deployment(name: ClusterName): Deployment {
     return deploymentOf(this.clients[name], this.topologies[name]);
+  }
+
+  /**
+   * Makes sure that this process is one of the instances of a sync, as {@link requireMember} does: whatever takes up a stored sync
+   * asks that first.
+   * @throws SyncError NotAnInstance.
+   */
+  requireMember(record: SyncRecord): void {
+    requireMember(record, this.instanceId, this.ids);
   }
 
   /** The record of a sync on a cluster. */

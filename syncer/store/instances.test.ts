@@ -47,9 +47,15 @@ describe('the instances of a sync', () => {
     assert.deepEqual(newRecord(options, { ...topologies, cluster0: set }, 'a').instances, ['a']);
     requireMember(begun, 'b');
     requireMember(begun, 'b', ['b', 'a']);
-    assert.throws(() => {
-      requireMember(begun, 'c');
-    }, /NotAnInstance|a, b, not c/);
+    assert.throws(
+      () => {
+        requireMember(begun, 'c');
+      },
+      {
+        name: 'NotAnInstance',
+        message: 'the sync was started with 2 instances (a, b), not with c',
+      },
+    );
   });
 
   it('are those that are given, whatever the source is', () => {
@@ -64,19 +70,34 @@ describe('the instances of a sync', () => {
   });
 
   it('refuse a process that expects others', () => {
-    for (const ids of [
-      ['a', 'c'],
-      ['a', 'b', 'c'],
-    ])
+    for (const [ids, not] of [
+      [['a', 'c'], '2 instances (a, c)'],
+      [['a', 'b', 'c'], '3 instances (a, b, c)'],
+      // A list with one name is all of them, which the name alone is not.
+      [['a'], '1 instance (a)'],
+    ] as const)
       assert.throws(
         () => {
           requireMember(begun, 'a', ids);
         },
         {
           name: 'NotAnInstance',
-          message: `the sync has the instances a, b, not ${ids.join(', ')}`,
+          message: `the sync was started with 2 instances (a, b), not with ${not}`,
         },
       );
+  });
+
+  it('are counted where they are too many to be named', () => {
+    const ids = Array.from({ length: 12 }, (_, index) => `x-${index}`);
+    assert.throws(
+      () => {
+        requireMember({ ...begun, instances: ids }, 'x-0', ids.slice(0, 11));
+      },
+      {
+        message:
+          'the sync was started with 12 instances (x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 2 more, which instances in clustersync_internal.sync names), not with 11 instances (x-0, x-1, x-2, x-3, x-4, x-5, x-6, x-7, x-8, x-9 and 1 more)',
+      },
+    );
   });
 
   it('count the repairs that each has been given', () => {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { syncDatabase } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
@@ -7,6 +8,9 @@ import type { InstanceRecord, SyncRecord } from './records.ts';
 
 /** An instance without a heartbeat for this long is reported as silent. */
 const silentMs = 30_000;
+
+/** How many names an error lists: what to do follows them in a condition, and must have room there. */
+const maxNamed = 10;
 
 /** All instances of a sync, as stored. */
 export interface Assembly {
@@ -42,15 +46,23 @@ export function repairsOf(
 export function requireMember(
   { instances }: SyncRecord,
   id: string,
-  ids: readonly string[] = [id],
+  ids?: readonly string[],
 ): void {
-  const isMember = instances.includes(id);
-  const isAll = ids.length === 1 || isDeepStrictEqual(ids.toSorted(), instances.toSorted());
-  if (isMember && isAll) return;
+  const isAll = ids === undefined || isDeepStrictEqual(ids.toSorted(), instances.toSorted());
+  if (instances.includes(id) && isAll) return;
+  const own = ids === undefined ? id : counted(ids, '');
   throw new SyncError(
     'NotAnInstance',
-    `the sync has the instances ${instances.join(', ')}, not ${isMember ? ids.join(', ') : id}`,
+    `the sync was started with ${counted(instances, `, which instances in ${syncDatabase}.sync names`)}, not with ${own}`,
   );
+}
+
+/** @param where - says where those are that are left out. */
+function counted(ids: readonly string[], where: string): string {
+  const more = ids.length - maxNamed;
+  const rest = more > 0 ? ` and ${more} more${where}` : '';
+  const names = ids.slice(0, maxNamed).join(', ');
+  return `${ids.length} ${ids.length === 1 ? 'instance' : 'instances'} (${names}${rest})`;
 }
 
 /** The part of a sync's record that identifies it. */

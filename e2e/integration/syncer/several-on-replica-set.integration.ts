@@ -238,6 +238,45 @@ describe('several instances on one replica set', () => {
     await pair.assertEqual();
   });
 
+  it('refuse one that was idle when they began, and expects others', async () => {
+    await using instances = await startNumbered(pair, 2);
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    const record = async () =>
+      await pair.destination.client.db('clustersync_internal').collection('sync').findOne();
+    const outsiders = [
+      [
+        { ids: 'syncer-0,syncer-1,syncer-2', instance: 1 },
+        '3 instances (syncer-0, syncer-1, syncer-2)',
+      ],
+      [{ ids: 'syncer-1', instance: 0 }, '1 instance (syncer-1)'],
+      [{ id: 'syncer-2' }, 'syncer-2'],
+    ] as const;
+    await using stack = new AsyncDisposableStack();
+    const idle = [];
+    for (const [options, named] of outsiders)
+      idle.push({ syncer: stack.use(await pair.syncer({ options })), named });
+    await one.start(forward);
+    const before = await record();
+    for (const { syncer, named } of idle)
+      for (const [command, body] of [
+        ['preflight', forward],
+        ['start', forward],
+        ['reset', {}],
+      ] as const) {
+        const { status, body: answer } = await syncer.post(command, body);
+        assert.deepEqual([command, status, answer['error']], [command, 409, 'NotAnInstance']);
+        assert.equal(
+          String(answer['errorDescription']),
+          `the sync was started with 2 instances (syncer-0, syncer-1), not with ${named}`,
+        );
+      }
+    assert.deepEqual(await record(), before);
+    await other.start(forward);
+    await commit(instances);
+    await pair.assertEqual();
+  });
+
   it('are paused one by one, repaired, and reset: each once all have been told', async () => {
     await using instances = await startNumbered(pair, 2, small);
     const [one, other] = instances.all;
