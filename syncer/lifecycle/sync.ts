@@ -12,6 +12,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import { limitsAt } from '../options/limit-schedule.ts';
+import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { checkFeatureVersions } from '../preflight/check-versions.ts';
@@ -262,10 +263,14 @@ export class Sync {
     });
   }
 
-  /** Stores limits, which replace all former ones, and takes them up. @throws SyncError ResetUnderWay. */
+  /**
+   * Stores limits, which replace all former ones, and takes them up.
+   * @throws SyncError ResetUnderWay; InvalidBody for limits that leave an instance too little.
+   */
   async setLimits(limits: Limits): Promise<void> {
-    const { resetUnderWay } = this.live;
+    const { resetUnderWay, stored } = this.live;
     if (resetUnderWay) throw resetUnderWay;
+    requireShares(limits, stored.instances.length);
     await this.#persist(async () => {
       await this.live.update({ limits });
     });
