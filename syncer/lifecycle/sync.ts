@@ -108,8 +108,7 @@ export class Sync {
   /** The oplog that has to hold what the sync needs; undefined if there is none, or none can be read. */
   get neededOplog(): NeededOplog | undefined {
     const { view } = this;
-    // No router shows the oplogs of its shards.
-    if (!view || this.pair.topologies[view.source.name].kind !== 'replicaSet') return undefined;
+    if (!view || this.#isOplogHidden) return undefined;
     return neededOplog(view, this.monitor.appliedTime);
   }
 
@@ -277,11 +276,18 @@ export class Sync {
     this.pace.update();
   }
 
+  /** No router shows the oplogs of its shards. */
+  get #isOplogHidden(): boolean {
+    const { source } = this.view ?? this.live.stored;
+    return this.pair.topologies[source.name].kind !== 'replicaSet';
+  }
+
   #paceSituation(): PaceSituation {
     const { monitor, live, view } = this;
     const { limits, estimatedTotalBytes, instances } = live.stored;
+    const oplogState = this.#isOplogHidden ? 'hidden' : monitor.oplogState;
     return {
-      ...{ limits: limitsAt(limits, Date.now()), view, oplogState: monitor.oplogState },
+      ...{ limits: limitsAt(limits, Date.now()), view, oplogState },
       oplogSecondsLeft: monitor.oplogSecondsLeft,
       copyBytes: estimatedTotalBytes === null ? null : estimatedTotalBytes / instances.length,
       copiedBytes: monitor.copiedBytes,
