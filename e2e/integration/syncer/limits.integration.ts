@@ -99,6 +99,24 @@ describe('limits', () => {
     await pair.assertEqual();
   });
 
+  it('of documents hold for those that a copy brings to a collection that is there', async () => {
+    await fill(300, 100);
+    await pair.destination.client.db('shop').collection('a').insertOne({ n: -1 });
+    await using syncer = await pair.syncer();
+    const limits = { maxCopyDocumentsPerSecond: 1, maxConcurrentBatches: 1 };
+    const bound = new Bound(1);
+    await syncer.start({ ...forward, initialData: 'Present', limits });
+    await until('more than a burst is copied', async () => {
+      const copied = await countCopied();
+      bound.hold(copied);
+      return copied > 2;
+    });
+    await limit(syncer, {});
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('of bytes hold, whatever the size of the documents', async () => {
     await fill(400, 10_000);
     const rate = 1024 * 1024;
