@@ -147,7 +147,7 @@ export class RangeReconciler {
       await pace.copy({ count: 0, bytes: readBytes });
       bytes += readBytes;
     };
-    for (let at = 0; at < differing.length; ) {
+    for (let at = 0; at < differing.length;) {
       const ids = differing.slice(at, at + Math.min(maxPutTogether, pace.fetch.count));
       const slot = await slots.take(new FetchSize(collection, () => pace.fetch).expectedBytes);
       try {
