@@ -11,7 +11,7 @@ import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
-import { limitsAt } from '../options/limit-schedule.ts';
+import { limitsAt, unknownTimeZones } from '../options/limit-schedule.ts';
 import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
@@ -288,6 +288,7 @@ export class Sync {
     const oplogState = this.#isOplogHidden ? 'hidden' : monitor.oplogState;
     return {
       ...{ limits: limitsAt(limits, Date.now()), view, oplogState },
+      unknownTimeZones: unknownTimeZones(limits),
       oplogSecondsLeft: monitor.oplogSecondsLeft,
       copyBytes: estimatedTotalBytes === null ? null : estimatedTotalBytes / instances.length,
       copiedBytes: monitor.copiedBytes,

@@ -13,6 +13,7 @@ function situation(change: Partial<LimitSituation> = {}): LimitSituation {
   return {
     limits: all,
     view: { state: 'RUNNING', phase: 'changes', source, instances: ['a'] },
+    unknownTimeZones: [],
     oplogState: 'enough',
     oplogSecondsLeft: 100_000,
     copyLeft: null,
@@ -66,6 +67,13 @@ describe('allowedRates', () => {
     for (const state of ['COMMITTING', 'COMMITTED', 'PAUSED'] as const)
       assert.deepEqual(allowedRates(situation(of(state))), { rates: nothing, warnings: [] });
     assert.deepEqual(allowedRates(situation({ view: undefined })).rates, nothing);
+  });
+
+  it('says which windows do not hold, as their time zone is unknown', () => {
+    const { warnings } = allowedRates(situation({ unknownTimeZones: ['Europe/Atlantis'] }));
+    assert.deepEqual(warnings, [
+      'limits: the windows of the schedule in the time zone Europe/Atlantis do not hold: this system does not know it',
+    ]);
   });
 
   describe('while the oplog is short', () => {

@@ -18,6 +18,8 @@ export interface AllowedRates {
 export interface LimitSituation {
   /** As they are at this time of the day. */
   readonly limits: LimitsNow;
+  /** Those of the schedule that this system does not know. */
+  readonly unknownTimeZones: readonly string[];
   /** Undefined in IDLE. */
   readonly view: Pick<SyncView, 'state' | 'phase' | 'source' | 'instances'> | undefined;
   /** Hidden if no router shows it. */
@@ -77,7 +79,11 @@ export function allowedRates(situation: LimitSituation): Allowance {
     ? { ...asked, changesPerSecond: undefined, concurrentBatches: undefined }
     : asked;
   const warning = warningOf(situation, asked);
-  return { rates, warnings: warning === undefined ? [] : [warning] };
+  const unknown = situation.unknownTimeZones.map(
+    (timeZone) =>
+      `limits: the windows of the schedule in the time zone ${timeZone} do not hold: this system does not know it`,
+  );
+  return { rates, warnings: [...unknown, ...(warning === undefined ? [] : [warning])] };
 }
 
 function warningOf(
