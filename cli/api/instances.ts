@@ -106,9 +106,22 @@ export class Instances {
     }, signal);
   }
 
-  /** Changes the limits of the sync: all instances share what the first one is given. */
+  /**
+   * Changes the limits of the sync: all instances share what one of them is given.
+   * @throws SyncError of the first one that answers; ToolUnreachable if none does.
+   */
   async limits(body: Limits, signal: AbortSignal): Promise<void> {
-    for (const api of this.#apis.slice(0, 1)) await api.limits(body, signal);
+    let silence: SyncError | undefined;
+    for (const api of this.#apis) {
+      try {
+        await api.limits(body, signal);
+        return;
+      } catch (error) {
+        if (!(error instanceof SyncError) || error.name !== 'ToolUnreachable') throw error;
+        silence ??= error;
+      }
+    }
+    if (silence) throw silence;
   }
 
   /** How many times the sync was repaired, by the instances that report it: a sync that has stopped reports nothing. */

@@ -55,7 +55,11 @@ export function limitsOf(options: Readonly<Record<string, Given>>): Limits | und
 function readLimits(path: string): Limits {
   const option = '--limits-file';
   const parsed = readYamlFile({ path, option });
-  if (typeof parsed !== 'object' || parsed === null)
-    throw new SyncError('InvalidOption', `${option}: ${path} cannot be read: it holds no mapping`);
-  return ('limits' in parsed ? parsed.limits : parsed) as Limits;
+  const limits = isMapping(parsed) && 'limits' in parsed ? parsed['limits'] : parsed;
+  if (isMapping(limits)) return limits as Limits;
+  throw new SyncError('InvalidOption', `${option}: ${path} cannot be read: it holds no mapping`);
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -9,7 +9,7 @@ import { dryRunText } from './dry-run.ts';
 import { runExitCode, type RunOptions } from './options.ts';
 import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
-import { lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
+import { beginSync, lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
 import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
 import { reachBoth, type Sides } from './reach.ts';
@@ -175,19 +175,15 @@ async function carryOut(run: Run): Promise<number> {
 
 /** Starts the sync, or continues it. */
 async function begin(run: Run): Promise<SyncProgress> {
-  const { body, topologies, instances, screen, signal } = run;
+  const { topologies, instances, screen, signal } = run;
   const found = await lookAtSync(run);
   await requireOwnSync(run, found);
   const { source, destination } = topologies;
   const what = `${deploymentText(source)} to ${deploymentText(destination)}`;
-  if (found.instances.some(({ state }) => state === 'IDLE')) {
-    await instances.start(body, found, signal);
-    screen.step(`moving ${what}`);
-  } else {
-    screen.step(`continuing to sync ${what}, which is ${found.state}`);
-    // Those of the former command stay if this one has none.
-    if (body.limits && found.state !== 'COMMITTED') await instances.limits(body.limits, signal);
-  }
+  const begun = await beginSync(run, found);
+  screen.step(
+    begun === 'started' ? `moving ${what}` : `continuing to sync ${what}, which is ${found.state}`,
+  );
   await instances.command('resume', 'PAUSED', found, signal);
   return await instances.ready(signal);
 }

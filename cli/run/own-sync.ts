@@ -10,6 +10,13 @@ interface Question {
   readonly signal: AbortSignal;
 }
 
+/** What begins a sync. */
+interface Beginning {
+  readonly instances: Pick<Instances, 'start' | 'limits'>;
+  readonly body: StartBody;
+  readonly signal: AbortSignal;
+}
+
 /**
  * The progress of the sync on the destination, whichever that is.
  * @throws SyncError why it has stopped; DifferentSync takes precedence, as the failure of another sync says nothing about this one.
@@ -54,4 +61,19 @@ export function requireNotReversed({ reversals, source }: Reversible): void {
     'InvalidStateTransition',
     'the sync has been reversed: continue it with the commands of a syncer and compare it with a verifier; run does neither',
   );
+}
+
+/**
+ * Starts the instances that have not been started yet, and gives the limits of this command to a sync that another one has begun: such a
+ * sync takes none from a start. Those of the former command stay if this one has none.
+ */
+export async function beginSync(
+  { instances, body, signal }: Beginning,
+  found: SyncProgress,
+): Promise<'started' | 'continued'> {
+  const isIdle = found.instances.map(({ state }) => state === 'IDLE');
+  if (isIdle.includes(true)) await instances.start(body, found, signal);
+  const isBegun = isIdle.includes(false) && found.state !== 'COMMITTED';
+  if (body.limits && isBegun) await instances.limits(body.limits, signal);
+  return isIdle.includes(true) ? 'started' : 'continued';
 }

@@ -10,7 +10,7 @@ import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { syncOf } from '../api/testing/reported.ts';
 import { runOptionTable } from './options.ts';
-import { lookAtSync, requireOwnSync } from './own-sync.ts';
+import { beginSync, lookAtSync, requireOwnSync } from './own-sync.ts';
 import { startBodyOf } from './start-body.ts';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -164,5 +164,32 @@ describe('clustersync run, before it continues the sync that is there,', () => {
     };
     await assert.rejects(ask(found(mapping)), reversed);
     await assert.rejects(ask(found({ reversals: 2 }), different), different);
+  });
+
+  it('gives its limits to a sync that another command has begun, whoever has not been started yet', async () => {
+    const limits = { maxChangesPerSecond: 7 };
+    const begin = async (states: readonly string[], given: StartBody): Promise<string[]> => {
+      const calls: string[] = [];
+      const called = (name: string) => async () => {
+        calls.push(name);
+        await Promise.resolve();
+      };
+      const progress = {
+        ...found({ state: states[0] }),
+        instances: states.map((state) => ({ state })),
+      };
+      const target = { start: called('start'), limits: called('limits') };
+      await beginSync(
+        { instances: target, body: given, signal },
+        progress as unknown as SyncProgress,
+      );
+      return calls;
+    };
+    const limited = { ...body, limits };
+    assert.deepEqual(await begin(['IDLE', 'IDLE'], limited), ['start']);
+    assert.deepEqual(await begin(['RUNNING', 'IDLE'], limited), ['start', 'limits']);
+    assert.deepEqual(await begin(['RUNNING', 'PAUSED'], limited), ['limits']);
+    assert.deepEqual(await begin(['RUNNING', 'IDLE'], body), ['start']);
+    assert.deepEqual(await begin(['COMMITTED'], limited), []);
   });
 });

@@ -29,6 +29,14 @@ describe('provesNoCommit', () => {
     }
   });
 
+  it('counts the end of a commit, though another command was sent since', () => {
+    const command = { name: 'limits', kind: 'taken', endedMs: askedMs - 1 } as const;
+    const commit = { name: 'commit', kind: 'taken', endedMs: askedMs + 1 } as const;
+    const sent = { ...observation, command, formerCommands: [commit] };
+    assert.equal(provesNoCommit(sent, -Infinity, nowMs), false);
+    assert.equal(provesNoCommit({ ...observation, command }, -Infinity, nowMs), true);
+  });
+
   it('counts no answer of before one was settled that is on record as sent', () => {
     const settledMs = askedMs - commitSettledMs;
     assert.equal(provesNoCommit(observation, settledMs, nowMs), false);

@@ -13,7 +13,7 @@ import {
 import type { WorkloadView } from '../commit/plan.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { isCurrent, type Observation } from '../operand/observation.ts';
+import { isCurrent, lastOf, type Observation } from '../operand/observation.ts';
 import { syncStartOf } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { InstanceView } from './instance-causes.ts';
@@ -116,7 +116,8 @@ export function provesNoCommit(
   if (observation.unreachable || !isCurrent(observation, nowMs)) return false;
   const { answer, command, askedMs } = observation;
   if (answer?.kind !== 'progress' || command?.kind === 'sending') return false;
-  const endedMs = command?.name === 'commit' ? command.endedMs : 0;
+  const commit = lastOf(observation, 'commit');
+  const endedMs = commit === undefined || commit.kind === 'sending' ? 0 : commit.endedMs;
   if (askedMs <= Math.max(endedMs, sentMs + commitSettledMs)) return false;
   return tellsNoCommit(answer.progress);
 }

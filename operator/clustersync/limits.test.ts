@@ -91,4 +91,19 @@ describe('spec.limits', () => {
     assert.doesNotMatch(phaseAndReadiness(other.status), /InvalidRequest/);
     assert.equal(other.commands.length, 1);
   });
+
+  it('that are refused are said, and not sent again at once, while another command is refused, too', () => {
+    const error = { name: 'InvalidBody', description: 'an unknown time zone', isLasting: true };
+    const ends = { attempts: 1, endedMs: nowMs - 1, retryAtMs: nowMs + 10_000 };
+    const refusal = {
+      ...({ name: 'limits', request: JSON.stringify(limits), kind: 'refused', error } as const),
+      ...ends,
+    };
+    const repair = { ...refusal, name: 'repair', request: 'one' } as const;
+    const observation = { command: repair, formerCommands: [refusal] };
+    const world = runningWorld(reporting({}), { observation });
+    const { status, commands } = decide(clusterSync({ limits }), world);
+    assert.match(phaseAndReadiness(status), /InvalidRequest/);
+    assert.deepEqual(commands, []);
+  });
 });

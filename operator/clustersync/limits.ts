@@ -3,7 +3,7 @@ import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import { commandErrorCause } from '../operand/api-causes.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
-import { isCurrent, maySend } from '../operand/observation.ts';
+import { isCurrent, lastOf, maySend } from '../operand/observation.ts';
 import type { InstanceCommand } from './commands.ts';
 import { isOfOtherSync, wantedDigest } from './identity.ts';
 import type { InstanceView } from './instance-causes.ts';
@@ -43,9 +43,8 @@ export function limitsCause(
 ): ConditionCause | undefined {
   const request = requestOf(clusterSync);
   for (const { instance, observation } of views) {
-    const { command } = observation ?? {};
-    if (command?.kind !== 'refused' || command.name !== 'limits' || command.request !== request)
-      continue;
+    const command = observation && lastOf(observation, 'limits');
+    if (command?.kind !== 'refused' || command.request !== request) continue;
     return commandErrorCause(command.error, `the syncer ${instance.id}`, 'limits');
   }
   return undefined;

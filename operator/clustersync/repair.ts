@@ -3,7 +3,7 @@ import type { RepairBody } from '../../sync-api/json.ts';
 import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersync.ts';
 import { commandErrorCause } from '../operand/api-causes.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
-import { isCurrent, maySend } from '../operand/observation.ts';
+import { isCurrent, lastOf, maySend } from '../operand/observation.ts';
 import type { Assessment } from './assessment.ts';
 import type { InstanceCommand } from './commands.ts';
 import { wantedDigest } from './identity.ts';
@@ -131,7 +131,7 @@ function underWay(
     return { kind: 'under way', record, receivers: [], conditionCause };
   }
   const [refusal] = open.flatMap(({ instance, observation }) => {
-    const command = observation?.command;
+    const command = observation && lastOf(observation, 'repair');
     if (command?.kind !== 'refused' || !isFor(command, token)) return [];
     return [commandErrorCause(command.error, `the syncer ${instance.id}`, 'repair')];
   });
@@ -154,7 +154,9 @@ function formerRepairsOf(
 ): number | undefined {
   if (request?.formerRepairs !== undefined) return request.formerRepairs;
   // Once it is sent, what the instances count may include it.
-  const isSent = views.some(({ observation }) => isFor(observation?.command, token));
+  const isSent = views.some(({ observation }) =>
+    isFor(observation && lastOf(observation, 'repair'), token),
+  );
   if (isSent) return undefined;
   const counts = assessment.progresses.flatMap((progress) => progress?.repairs ?? []);
   return counts.length > 0 ? Math.max(...counts) : undefined;
@@ -165,7 +167,8 @@ function isGiven(
   { observation }: InstanceView,
   { token, formerRepairs }: Pick<RepairStatus, 'token' | 'formerRepairs'>,
 ): boolean {
-  const { answer, command, askedMs = 0 } = observation ?? {};
+  const { answer, askedMs = 0 } = observation ?? {};
+  const command = observation && lastOf(observation, 'repair');
   const repairs = answer?.kind === 'progress' ? answer.progress.repairs : undefined;
   if (repairs !== undefined && formerRepairs !== undefined) return repairs > formerRepairs;
   return command?.kind === 'taken' && isFor(command, token) && askedMs > command.endedMs;

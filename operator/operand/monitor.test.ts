@@ -23,10 +23,10 @@ class Processes {
   mayCommand = true;
   /** What a command waits for before it is sent. */
   connected: Promise<void> = Promise.resolve();
-  readonly monitor: OperandMonitor<Progress, 'pause'>;
+  readonly monitor: OperandMonitor<Progress, 'pause' | 'resume'>;
 
   constructor() {
-    this.monitor = new OperandMonitor<Progress, 'pause'>({
+    this.monitor = new OperandMonitor<Progress, 'pause' | 'resume'>({
       api: {
         askProgress: async (target, signal) => await this.#answer(target, signal),
         sendCommand: async ({ baseUrl }, { name }, { assertMaySend }) => {
@@ -160,5 +160,31 @@ describe('OperandMonitor', () => {
     assert.equal(processes.asked.get('silent'), 200, 'each question may hold an answer of 256 KiB');
     await processes.monitor[Symbol.asyncDispose]();
     assert.equal(processes.clock.pendingTimers, 0);
+  });
+
+  it('keeps what became of each command, and counts its refusals, while others are sent', async () => {
+    const processes = new Processes();
+    const { monitor, clock } = processes;
+    processes.watch('shop/orders', 'quick');
+    const connected = Promise.withResolvers<undefined>();
+    processes.connected = connected.promise;
+    connected.resolve(undefined);
+    const observation = () => monitor.observations('shop/orders').get('one');
+    for (const name of ['pause', 'resume', 'pause', 'resume'] as const) {
+      processes.mayCommand = true;
+      monitor.send('shop/orders', 'one', { name, body: {} });
+      // Before it is connected: it is refused.
+      processes.mayCommand = false;
+      await clock.advance(0);
+    }
+    const states = [observation()?.command, ...(observation()?.formerCommands ?? [])];
+    assert.deepEqual(
+      states.map((state) => [state?.name, state?.kind === 'refused' && state.attempts]),
+      [
+        ['resume', 2],
+        ['pause', 2],
+      ],
+    );
+    await monitor[Symbol.asyncDispose]();
   });
 });

@@ -5,6 +5,8 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import { Deadline } from '../kube/deadline.ts';
 import type { ApiError, Unreachable } from './http-api.ts';
 import {
+  formerOnce,
+  lastOf,
   retryDelayMs,
   type CommandState,
   type Observation,
@@ -154,9 +156,10 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       }
     });
     const send = (command: Command<C>): void => {
-      const former = observation.command;
-      if (former?.kind === 'sending' || !this.#mayCommand()) return;
-      update({ command: { ...identityOf(command), kind: 'sending' } });
+      if (observation.command?.kind === 'sending' || !this.#mayCommand()) return;
+      const former = lastOf(observation, command.name);
+      const formerCommands = formerOnce(observation, command.name);
+      update({ command: { ...identityOf(command), kind: 'sending' }, formerCommands });
       this.#track(signal, async () => {
         update({ command: await this.#send(target, command, former, signal) });
         pause.end();
@@ -219,8 +222,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       return { ...identity, kind: 'taken', endedMs };
     }
     const { error } = answer;
-    const isRepeated =
-      former?.kind === 'refused' && former.name === name && former.request === request;
+    const isRepeated = former?.kind === 'refused' && former.request === request;
     const attempts = isRepeated ? former.attempts + 1 : 1;
     const retryInMs = Math.round(retryDelayMs(error, attempts - 1));
     logger.warn(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { errorIn } from './http-api.ts';
-import { retryDelayMs } from './observation.ts';
+import { maySend, retryDelayMs, type CommandState, type Observation } from './observation.ts';
 import { gravestCause, type ConditionCause } from './condition-cause.ts';
 
 describe('errorIn', () => {
@@ -54,6 +54,38 @@ describe('retryDelayMs', () => {
     assert.ok(retryDelayMs({ isLasting: true }, 0) >= 5_000);
     assert.ok(retryDelayMs({ isLasting: false }, 50) <= 30_000);
     assert.ok(retryDelayMs({ isLasting: true }, 50) <= 300_000);
+  });
+});
+
+describe('maySend', () => {
+  const error = { name: 'InvalidBody', description: 'what is wrong', isLasting: true };
+  const refused = (name: string, request: string): CommandState<string> => ({
+    ...({ name, request, kind: 'refused', error } as const),
+    ...{ attempts: 1, endedMs: 1_000, retryAtMs: 10_000 },
+  });
+  const observed = (
+    command: CommandState<string>,
+    ...formerCommands: CommandState<string>[]
+  ): Observation<unknown, string> => ({
+    ...{ process: 'one', answer: undefined, askedMs: 2_000, unreachable: undefined },
+    ...{ command, formerCommands },
+  });
+
+  it('waits with each of several refused commands, whichever of them was sent last', () => {
+    const [limits, repair] = [refused('limits', 'a'), refused('repair', 'b')];
+    for (const both of [observed(limits, repair), observed(repair, limits)]) {
+      for (const { name, request } of [limits, repair]) {
+        assert.equal(maySend(both, name, 9_999, request), false);
+        assert.equal(maySend(both, name, 10_000, request), true);
+      }
+      assert.equal(maySend(both, 'limits', 9_999, 'other'), true);
+      assert.equal(maySend(both, 'pause', 9_999), true);
+    }
+  });
+
+  it('sends a refused command again at once when another one was taken', () => {
+    const reset = { name: 'reset', kind: 'taken', endedMs: 1_500 } as const;
+    assert.equal(maySend(observed(reset, refused('start', 'a')), 'start', 2_000, 'a'), true);
   });
 });
 

@@ -42,6 +42,27 @@ export interface Observation<P, C extends string> {
   /** Since when it has not answered; undefined while it does. */
   readonly unreachable: (Omit<Unreachable, 'kind'> & { readonly sinceMs: number }) | undefined;
   readonly command: CommandState<C> | undefined;
+  /** What became last of each other command, which was sent before. */
+  readonly formerCommands?: readonly CommandState<C>[];
+}
+
+/** What is known of an operand's commands. */
+type KnownCommands<C extends string> = Pick<Observation<unknown, C>, 'command' | 'formerCommands'>;
+
+/** What became last of a command, whichever was sent since; undefined if this process was sent none. */
+export function lastOf<C extends string>(
+  { command, formerCommands = [] }: KnownCommands<C>,
+  name: C,
+): CommandState<C> | undefined {
+  return command?.name === name ? command : formerCommands.find((former) => former.name === name);
+}
+
+/** What becomes of the former commands once this one is sent. */
+export function formerOnce<C extends string>(
+  { command, formerCommands = [] }: KnownCommands<C>,
+  name: C,
+): readonly CommandState<C>[] {
+  return [...(command ? [command] : []), ...formerCommands].filter((one) => one.name !== name);
 }
 
 /** A process that has not answered for this time is reported as unreachable; until then it may be a passing problem. */
@@ -68,24 +89,26 @@ export function graceLeftMs(
 
 /**
  * Whether to send now a command that the last answer calls for: not while one is under way, not before the process
- * was asked again after it accepted the command, and not too soon after it refused it.
+ * was asked again after it accepted the command, and not too soon after it refused it, unless it accepted another one since.
  */
 export function maySend<C extends string>(
-  { command, askedMs, unreachable }: Observation<unknown, C>,
+  observation: Observation<unknown, C>,
   name: C,
   nowMs: number,
   request?: string,
 ): boolean {
-  if (unreachable) return false;
-  if (!command) return true;
-  const isOther = command.name !== name || command.request !== request;
-  switch (command.kind) {
+  const { command, askedMs, unreachable } = observation;
+  if (unreachable || command?.kind === 'sending') return false;
+  const last = lastOf(observation, name);
+  if (last?.request !== request) return true;
+  switch (last?.kind) {
+    case undefined:
     case 'sending':
-      return false;
+      return true;
     case 'taken':
-      return isOther || askedMs > command.endedMs;
+      return askedMs > last.endedMs;
     case 'refused':
-      return isOther || nowMs >= command.retryAtMs;
+      return command?.kind === 'taken' || nowMs >= last.retryAtMs;
   }
 }
 
@@ -94,12 +117,14 @@ export function maySend<C extends string>(
  * and for a refused command that may be repeated.
  */
 export function dueMs(
-  observation: Pick<Observation<unknown, string>, 'answer' | 'unreachable' | 'command'>,
+  observation: Pick<Observation<unknown, string>, 'answer' | 'unreachable'> & KnownCommands<string>,
   nowMs: number,
 ): number[] {
-  const { command } = observation;
-  const retryMs = command?.kind === 'refused' ? command.retryAtMs - nowMs : 0;
-  return [graceLeftMs(observation, nowMs) ?? 0, retryMs].filter((ms) => ms > 0);
+  const { command, formerCommands = [] } = observation;
+  const retriesMs = [command, ...formerCommands].map((one) =>
+    one?.kind === 'refused' ? one.retryAtMs - nowMs : 0,
+  );
+  return [graceLeftMs(observation, nowMs) ?? 0, ...retriesMs].filter((ms) => ms > 0);
 }
 
 /** When to repeat a refused command: soon if the refusal should pass, seldom if somebody must act first. */

@@ -59,7 +59,8 @@ export class RangeCopier {
     this.#pace = settings.pace;
     const limit = new ConcurrencyLimit(settings.concurrency.batches);
     this.#slots = new CopySlots(limit, () => settings.pace.concurrentBatches);
-    this.#reconciler = new RangeReconciler(source, destination, settings);
+    const slots = this.#slots;
+    this.#reconciler = new RangeReconciler(source, destination, { ...settings, slots });
   }
 
   /**

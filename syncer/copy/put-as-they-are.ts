@@ -28,6 +28,7 @@ export async function putAsTheyAre(
 
 /**
  * The same, by the documents' ids.
+ * @param beforeInsert - what the documents that were read wait for before they are written.
  * @throws SyncError DuplicateIds; OrphanInTheWay.
  */
 export async function putIdsAsTheyAre(
@@ -35,8 +36,10 @@ export async function putIdsAsTheyAre(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
+  beforeInsert?: (documents: readonly RawDocument[]) => Promise<void>,
 ): Promise<void> {
-  for (const group of idGroupsOf(ids)) await putTogether(source, destination, collection, group);
+  for (const group of idGroupsOf(ids))
+    await putTogether(source, destination, collection, group, beforeInsert);
 }
 
 /**
@@ -60,11 +63,18 @@ async function putTogether(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
+  beforeInsert: (documents: readonly RawDocument[]) => Promise<void> = nothing,
 ): Promise<void> {
   await source.kind.checkDuplicateIds(collection, ids);
   await destination.documents.delete(collection, ids);
-  for await (const documents of source.documents.read(collection.uuid, ids))
+  for await (const documents of source.documents.read(collection.uuid, ids)) {
+    await beforeInsert(documents);
     await insertDeleted(destination, collection, documents);
+  }
+}
+
+async function nothing(): Promise<void> {
+  await Promise.resolve();
 }
 
 /**

@@ -3,21 +3,26 @@ import type { Sides } from '../../mongo/sides.ts';
 import { cannotHash, type Fingerprint, type FingerprintReader } from '../../mongo/fingerprints.ts';
 import type { IdRange } from '../../mongo/id-range.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { errorNameOf } from '../../mongo/server-errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
-import type { WorkPace } from '../limits/pace.ts';
+import type { PacedDocuments, WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { Comparison } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import { putIdsAsTheyAre } from './put-as-they-are.ts';
+import type { CopySlots } from './copy-slots.ts';
+import { FetchSize } from './fetch-size.ts';
+import { maxPutTogether, putIdsAsTheyAre } from './put-as-they-are.ts';
 
 /** What the reconciler reports to, and how it compares. */
 interface ReconcilerSettings {
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
   readonly pace: WorkPace;
+  /** What is written at the same time counts with the batches of a copy. */
+  readonly slots: CopySlots;
   readonly comparison: () => Comparison;
 }
 
@@ -34,8 +39,8 @@ interface Outcome {
   /** Documents of the source, and their bytes. */
   readonly documents: number;
   readonly bytes: number;
-  /** Documents that differed, or that one side did not have. */
-  readonly differing: number;
+  /** What was brought of those that differed, or that one side did not have. */
+  readonly brought: PacedDocuments;
 }
 
 /**
@@ -68,13 +73,16 @@ export class RangeReconciler {
       destination: this.#destination.documents.fingerprints(collection.namespace, range, time),
     };
     const { comparison, monitor, pace } = this.#settings;
-    const { documents, bytes, differing } =
+    const { documents, bytes, brought } =
       comparison() === 'bytes'
         ? await this.#reconcileByBytes(collection, sides)
         : await this.#reconcileByHashIfPossible(collection, sides);
-    // How many documents the range has is known only afterwards: the next one waits for them.
-    await pace.copy({ count: documents, bytes });
-    monitor.addReconciled(documents, bytes, differing);
+    // How many documents were only compared is known afterwards: the next range waits for them.
+    await pace.copy({
+      count: Math.max(0, documents - brought.count),
+      bytes: Math.max(0, bytes - brought.bytes),
+    });
+    monitor.addReconciled(documents, bytes, brought.count);
     monitor.copyTally.addCopied(collection.uuid, bytes);
     return bytes;
   }
@@ -99,10 +107,13 @@ export class RangeReconciler {
     sides: Sides<FingerprintReader>,
   ): Promise<Outcome> {
     const { read, differing } = await compareBuckets(sides);
-    let differences = 0;
-    for (const group of differing)
-      differences += await this.#bring(collection, sides, (side) => side.inBuckets(group));
-    return { ...read.source, differing: differences };
+    let [count, bytes] = [0, 0];
+    for (const group of differing) {
+      const brought = await this.#bring(collection, sides, (side) => side.inBuckets(group));
+      count += brought.count;
+      bytes += brought.bytes;
+    }
+    return { ...read.source, brought: { count, bytes } };
   }
 
   async #reconcileByBytes(
@@ -110,7 +121,7 @@ export class RangeReconciler {
     sides: Sides<FingerprintReader>,
   ): Promise<Outcome> {
     let [documents, bytes] = [0, 0];
-    const differing = await this.#bring(collection, sides, async function* (side) {
+    const brought = await this.#bring(collection, sides, async function* (side) {
       for await (const fingerprint of side.byBytes()) {
         if (side === sides.source) {
           documents += 1;
@@ -119,17 +130,35 @@ export class RangeReconciler {
         yield fingerprint;
       }
     });
-    return { documents, bytes, differing };
+    return { documents, bytes, brought };
   }
 
-  /** Puts the documents that differ as they are on the source. Returns how many there were. */
+  /** Puts the documents that differ as they are on the source, each batch once it may pass. */
   async #bring(
     collection: TrackedCollection,
     sides: Sides<FingerprintReader>,
     read: (side: FingerprintReader) => AsyncGenerator<Fingerprint, void>,
-  ): Promise<number> {
+  ): Promise<PacedDocuments> {
+    const { pace, slots } = this.#settings;
     const { differing } = await compareFingerprints(sides, read);
-    await putIdsAsTheyAre(this.#source, this.#destination, collection, differing);
-    return differing.length;
+    let bytes = 0;
+    const payBytes = async (documents: readonly RawDocument[]): Promise<void> => {
+      const readBytes = documents.reduce((sum, { length }) => sum + length, 0);
+      await pace.copy({ count: 0, bytes: readBytes });
+      bytes += readBytes;
+    };
+    for (let at = 0; at < differing.length;) {
+      const ids = differing.slice(at, at + Math.min(maxPutTogether, pace.fetch.count));
+      const slot = await slots.take(new FetchSize(collection, () => pace.fetch).expectedBytes);
+      try {
+        // Before anything is deleted: how large they are is known once they are read.
+        await pace.copy({ count: ids.length, bytes: 0 });
+        await putIdsAsTheyAre(this.#source, this.#destination, collection, ids, payBytes);
+      } finally {
+        slot.giveBack();
+      }
+      at += ids.length;
+    }
+    return { count: differing.length, bytes };
   }
 }

@@ -5,6 +5,7 @@ import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { CheckAnswer } from '../../sync-api/json.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { parseStartBody, type StartOptions, type StartRequest } from '../options/command-bodies.ts';
+import { requireShares } from '../options/limit-shares.ts';
 import { CheckSubject } from '../preflight/check-subject.ts';
 import { checkEverything, type CheckSettings } from '../preflight/full-check.ts';
 import { otherSync, requireStart } from '../preflight/preflight.ts';
@@ -21,25 +22,34 @@ import type { Sync } from './sync.ts';
  */
 export async function createSync(
   pair: ClusterPair,
-  { options, limits }: StartRequest,
+  request: StartRequest,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<SyncRecord> {
-  const { topologies, instanceId, ids, signal } = pair;
+  const { signal } = pair;
+  const { options } = request;
+  const started = startedRecord(pair, request);
   await requireStart(new CheckSubject(pair, options), logger);
   const estimatedTotalBytes = await estimateTotalBytes({
     source: pair.deployment(options.source),
     filter: pair.filterOf(options),
     signal,
   });
-  const record = {
-    ...newRecord(options, topologies, instanceId, ids),
-    ...{ limits, estimatedTotalBytes },
-  };
+  const record = { ...started, estimatedTotalBytes };
   const store = pair.recordOn(options.destination);
   await retrying({ signal, logger, monitor }, 'command', async () => {
     await store.createSync(record);
   });
+  return record;
+}
+
+/** The record of a new sync. @throws SyncError InvalidBody for limits that leave one of its instances too little. */
+function startedRecord(
+  { topologies, instanceId, ids }: ClusterPair,
+  { options, limits }: StartRequest,
+): SyncRecord {
+  const record = { ...newRecord(options, topologies, instanceId, ids), limits };
+  requireShares(limits, record.instances.length);
   return record;
 }
 
@@ -80,14 +90,17 @@ export function requireSameStart(body: unknown, { view, live }: Sync): void {
  */
 export async function checkStart(
   pair: ClusterPair,
-  options: StartOptions,
+  request: StartRequest,
   known: SyncRecord | undefined,
   logger: Logger,
 ): Promise<void> {
+  const { options } = request;
   const stored = await pair.recordOn(options.destination).readSync();
   if (known) requireSameOptions(options, known);
-  else if (!stored) await requireStart(new CheckSubject(pair, options), logger);
-  else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
+  else if (!stored) {
+    startedRecord(pair, request);
+    await requireStart(new CheckSubject(pair, options), logger);
+  } else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
   else {
     pair.requireMember(stored);
     requireSameOptions(options, stored);
@@ -97,15 +110,17 @@ export async function checkStart(
 /**
  * Everything about a start that a person should know before it. Writes nothing, unless the speed of the copy is to be measured.
  * @param known - the sync that this instance has been given; undefined if there is none.
- * @throws SyncError InvalidStateTransition if there is a sync between these clusters already: it is too late then.
+ * @throws SyncError InvalidStateTransition if there is a sync between these clusters already: it is too late then; InvalidBody for
+ * limits that leave an instance too little.
  */
 export async function checkBeforeStart(
   pair: ClusterPair,
-  options: StartOptions,
+  request: StartRequest,
   known: SyncView | undefined,
   settings: CheckSettings,
   logger: Logger,
 ): Promise<CheckAnswer> {
+  const { options } = request;
   const stored = await pair.recordOn(options.destination).readSync();
   const own = stored && pair.isBetween(stored, options.destination) ? stored : undefined;
   const { state } = known ?? own ?? {};
@@ -114,6 +129,7 @@ export async function checkBeforeStart(
       'InvalidStateTransition',
       `check is allowed in IDLE, before the start; the state is ${state}`,
     );
+  startedRecord(pair, request);
   return await checkEverything(new CheckSubject(pair, options), settings, logger);
 }
 

@@ -11,7 +11,8 @@ import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
-import { limitsAt } from '../options/limit-schedule.ts';
+import { limitsAt, unknownTimeZones } from '../options/limit-schedule.ts';
+import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { checkFeatureVersions } from '../preflight/check-versions.ts';
@@ -107,8 +108,7 @@ export class Sync {
   /** The oplog that has to hold what the sync needs; undefined if there is none, or none can be read. */
   get neededOplog(): NeededOplog | undefined {
     const { view } = this;
-    // No router shows the oplogs of its shards.
-    if (!view || this.pair.topologies[view.source.name].kind !== 'replicaSet') return undefined;
+    if (!view || this.#isOplogHidden) return undefined;
     return neededOplog(view, this.monitor.appliedTime);
   }
 
@@ -262,21 +262,33 @@ export class Sync {
     });
   }
 
-  /** Stores limits, which replace all former ones, and takes them up. @throws SyncError ResetUnderWay. */
+  /**
+   * Stores limits, which replace all former ones, and takes them up.
+   * @throws SyncError ResetUnderWay; InvalidBody for limits that leave an instance too little.
+   */
   async setLimits(limits: Limits): Promise<void> {
-    const { resetUnderWay } = this.live;
+    const { resetUnderWay, stored } = this.live;
     if (resetUnderWay) throw resetUnderWay;
+    requireShares(limits, stored.instances.length);
     await this.#persist(async () => {
       await this.live.update({ limits });
     });
     this.pace.update();
   }
 
+  /** No router shows the oplogs of its shards. */
+  get #isOplogHidden(): boolean {
+    const { source } = this.view ?? this.live.stored;
+    return this.pair.topologies[source.name].kind !== 'replicaSet';
+  }
+
   #paceSituation(): PaceSituation {
     const { monitor, live, view } = this;
     const { limits, estimatedTotalBytes, instances } = live.stored;
+    const oplogState = this.#isOplogHidden ? 'hidden' : monitor.oplogState;
     return {
-      ...{ limits: limitsAt(limits, Date.now()), view, oplogState: monitor.oplogState },
+      ...{ limits: limitsAt(limits, Date.now()), view, oplogState },
+      unknownTimeZones: unknownTimeZones(limits),
       oplogSecondsLeft: monitor.oplogSecondsLeft,
       copyBytes: estimatedTotalBytes === null ? null : estimatedTotalBytes / instances.length,
       copiedBytes: monitor.copiedBytes,

@@ -16,7 +16,6 @@ import {
   parseRepairBody,
   parseResetBody,
   parseStart,
-  parseStartBody,
   type ResetDestination,
   type StartOptions,
   type StartRequest,
@@ -181,13 +180,13 @@ export class Syncer {
    * @throws SyncError as start does; DifferentSync if the sync was started with other options.
    */
   async preflight(body: unknown): Promise<void> {
-    const options = parseStartBody(body);
+    const request = parseStart(body);
     await this.#opening.promise;
     await this.#commands.run(async () => {
       const sync = this.#sync;
       const known = sync?.view && sync.live.stored;
       await naming(async () => {
-        await checkStart(this.#needPair(), options, known, this.#logger);
+        await checkStart(this.#needPair(), request, known, this.#logger);
       });
     });
   }
@@ -199,12 +198,13 @@ export class Syncer {
    * @throws SyncError for a body that no start accepts; InvalidStateTransition if there is a sync already.
    */
   async check(body: unknown, settings: CheckSettings, caller: AbortSignal): Promise<CheckAnswer> {
-    const options = parseStartBody(body);
+    const request = parseStart(body);
     await this.#opening.promise;
     return await this.#commands.run(async () => {
       const pair = this.#needPair().until(caller);
+      const known = this.#sync?.view;
       const checking = naming(
-        async () => await checkBeforeStart(pair, options, this.#sync?.view, settings, this.#logger),
+        async () => await checkBeforeStart(pair, request, known, settings, this.#logger),
       );
       this.#checked = checking.then(
         () => undefined,

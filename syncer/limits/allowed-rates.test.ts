@@ -13,6 +13,7 @@ function situation(change: Partial<LimitSituation> = {}): LimitSituation {
   return {
     limits: all,
     view: { state: 'RUNNING', phase: 'changes', source, instances: ['a'] },
+    unknownTimeZones: [],
     oplogState: 'enough',
     oplogSecondsLeft: 100_000,
     copyLeft: null,
@@ -68,6 +69,13 @@ describe('allowedRates', () => {
     assert.deepEqual(allowedRates(situation({ view: undefined })).rates, nothing);
   });
 
+  it('says which windows do not hold, as their time zone is unknown', () => {
+    const { warnings } = allowedRates(situation({ unknownTimeZones: ['Europe/Atlantis'] }));
+    assert.deepEqual(warnings, [
+      'limits: the windows of the schedule in the time zone Europe/Atlantis do not hold: this system does not know it',
+    ]);
+  });
+
   describe('while the oplog is short', () => {
     const short = { oplogState: 'short', oplogSecondsLeft: 900 } as const;
 
@@ -75,22 +83,72 @@ describe('allowedRates', () => {
       const { rates, warnings } = allowedRates(situation(short));
       assert.equal(rates.changesPerSecond, undefined);
       assert.equal(rates.copyBytesPerSecond, 3_000_000);
-      assert.equal(rates.concurrentBatches, 10);
+      assert.equal(rates.concurrentBatches, undefined);
       assert.deepEqual(warnings, [
-        'limits: the oplog of cluster0 runs short: maxChangesPerSecond does not hold until it lasts long enough again (oplogFirst)',
+        'limits: the oplog of cluster0 runs short: maxChangesPerSecond and maxConcurrentBatches do not hold until it lasts long enough again (oplogFirst)',
       ]);
+    });
+
+    it('lets as many batches pass as the destination bears, if only those are limited', () => {
+      const limits = { maxConcurrentBatches: 1 };
+      const { rates, warnings } = allowedRates(situation({ ...short, limits }));
+      assert.deepEqual(rates, nothing);
+      assert.match(warnings.join(), /: maxConcurrentBatches does not hold until/);
+      const staying = allowedRates(
+        situation({ ...short, limits: { ...limits, oplogFirst: false } }),
+      );
+      assert.equal(staying.rates.concurrentBatches, 1);
+      assert.match(
+        staying.warnings.join(),
+        /, and maxConcurrentBatches stays \(oplogFirst: false\)/,
+      );
     });
 
     it('does not, with oplogFirst: false, and says what that leads to', () => {
       const limits = { ...all, oplogFirst: false };
       const { rates, warnings } = allowedRates(situation({ ...short, limits }));
       assert.equal(rates.changesPerSecond, 300);
-      assert.match(warnings.join(), /maxChangesPerSecond stays .* the sync is about to be lost/);
+      assert.equal(rates.concurrentBatches, 10);
+      assert.match(
+        warnings.join(),
+        /maxChangesPerSecond and maxConcurrentBatches stay .* the sync is about to be lost/,
+      );
     });
 
     it('says nothing of a limit that there is not', () => {
       const limits = { maxCopyBytesPerSecond: 2_000_000 };
       assert.deepEqual(allowedRates(situation({ ...short, limits })).warnings, []);
+    });
+  });
+
+  describe('while nobody can tell how long the oplog lasts', () => {
+    const limits = { maxChangesPerSecond: 300 };
+    const warningsOf = (change: Partial<LimitSituation>): readonly string[] =>
+      allowedRates(situation({ limits, oplogSecondsLeft: null, ...change })).warnings;
+
+    it('keeps the limit of changes, and says that it does not yield, and why', () => {
+      const { rates } = allowedRates(situation({ limits, oplogState: 'hidden' }));
+      assert.equal(rates.changesPerSecond, 300);
+      assert.deepEqual(warningsOf({ oplogState: 'hidden' }), [
+        'limits: maxChangesPerSecond does not yield to the oplog of cluster0: a sharded cluster does not report how long the oplogs of its shards last',
+      ]);
+      assert.deepEqual(warningsOf({ oplogState: 'unknown' }), [
+        'limits: maxChangesPerSecond does not yield to the oplog of cluster0: it or its statistics cannot be read (local.oplog.rs)',
+      ]);
+      assert.match(
+        warningsOf({ oplogState: 'hidden', limits: all, ...of('RUNNING', 'copy') }).join(),
+        /^limits: maxChangesPerSecond and maxConcurrentBatches do not yield to/,
+      );
+    });
+
+    it('says nothing of a limit that there is not, nor before it was read, nor of one that is to stay', () => {
+      assert.deepEqual(
+        warningsOf({ oplogState: 'hidden', limits: { maxCopyBytesPerSecond: 2_000_000 } }),
+        [],
+      );
+      assert.deepEqual(warningsOf({ oplogState: null }), []);
+      const staying = { ...limits, oplogFirst: false };
+      assert.deepEqual(warningsOf({ oplogState: 'hidden', limits: staying }), []);
     });
   });
 

@@ -18,9 +18,12 @@ export interface AllowedRates {
 export interface LimitSituation {
   /** As they are at this time of the day. */
   readonly limits: LimitsNow;
+  /** Those of the schedule that this system does not know. */
+  readonly unknownTimeZones: readonly string[];
   /** Undefined in IDLE. */
   readonly view: Pick<SyncView, 'state' | 'phase' | 'source' | 'instances'> | undefined;
-  readonly oplogState: OplogState | null;
+  /** Hidden if no router shows it. */
+  readonly oplogState: OplogState | 'hidden' | null;
   readonly oplogSecondsLeft: number | null;
   /** Of the copy, what is still to be done by this instance; null while unknown. */
   readonly copyLeft: CopyLeft | null;
@@ -50,8 +53,9 @@ const unlimited: AllowedRates = {
  * How much an instance may do now. The instances divide what is requested for all of them, and never do more together. Nothing is
  * limited once a commit has been accepted: the applications wait for its end.
  *
- * A limit never lets the oplog run out silently: the limit of the changes yields while the oplog is short, unless `oplogFirst` is
- * false, and a warning says so. That of the copy stays, and a warning says what it leads to.
+ * A limit never lets the oplog run out silently: the limits of the changes and of batches yield while changes are applied and the
+ * oplog is short, unless `oplogFirst` is false, and a warning says so. While nobody can tell how long it lasts, they do not, and a
+ * warning says that. The limits of the copy stay, and a warning says what they lead to.
  */
 export function allowedRates(situation: LimitSituation): Allowance {
   const { limits, view } = situation;
@@ -71,9 +75,15 @@ export function allowedRates(situation: LimitSituation): Allowance {
   };
   const doesYield =
     situation.oplogState === 'short' && view.phase === 'changes' && limits.oplogFirst !== false;
-  const rates = doesYield ? { ...asked, changesPerSecond: undefined } : asked;
+  const rates = doesYield
+    ? { ...asked, changesPerSecond: undefined, concurrentBatches: undefined }
+    : asked;
   const warning = warningOf(situation, asked);
-  return { rates, warnings: warning === undefined ? [] : [warning] };
+  const unknown = situation.unknownTimeZones.map(
+    (timeZone) =>
+      `limits: the windows of the schedule in the time zone ${timeZone} do not hold: this system does not know it`,
+  );
+  return { rates, warnings: [...unknown, ...(warning === undefined ? [] : [warning])] };
 }
 
 function warningOf(
@@ -81,13 +91,32 @@ function warningOf(
   asked: AllowedRates,
 ): string | undefined {
   const oplog = `the oplog of ${view?.source.name ?? 'the source'}`;
-  if (view?.phase === 'changes' && oplogState === 'short' && asked.changesPerSecond !== undefined)
-    return limits.oplogFirst === false
-      ? `limits: ${oplog} runs short, and maxChangesPerSecond stays (oplogFirst: false): the sync is about to be lost; raise the limit, or enlarge the oplog (replSetResizeOplog)`
-      : `limits: ${oplog} runs short: maxChangesPerSecond does not hold until it lasts long enough again (oplogFirst)`;
+  const yielding = yieldingOf(limits);
+  const names = yielding.join(' and ');
+  const [does, stays] = yielding.length > 1 ? ['do', 'stay'] : ['does', 'stays'];
+  if (yielding.length > 0 && limits.oplogFirst !== false) {
+    if (oplogState === 'hidden' || oplogState === 'unknown')
+      return `limits: ${names} ${does} not yield to ${oplog}: ${unknownBecause[oplogState]}`;
+    if (view?.phase === 'changes' && oplogState === 'short')
+      return `limits: ${oplog} runs short: ${names} ${does} not hold until it lasts long enough again (oplogFirst)`;
+  } else if (yielding.length > 0 && view?.phase === 'changes' && oplogState === 'short') {
+    return `limits: ${oplog} runs short, and ${names} ${stays} (oplogFirst: false): the sync is about to be lost; raise the limit, or enlarge the oplog (replSetResizeOplog)`;
+  }
   const seconds = view?.phase === 'copy' && copyLeft ? copySecondsLeft(copyLeft, asked) : null;
   if (seconds === null || oplogSecondsLeft === null || seconds < oplogSecondsLeft) return undefined;
   return `limits: the copy takes longer than ${oplog} lasts, and its limit stays: the sync is lost before the copy is complete; raise the limit, or enlarge the oplog (replSetResizeOplog)`;
+}
+
+/** Why nobody can tell how long an oplog lasts. */
+const unknownBecause = {
+  hidden: 'a sharded cluster does not report how long the oplogs of its shards last',
+  unknown: 'it or its statistics cannot be read (local.oplog.rs)',
+} as const;
+
+/** The limits that were requested, and that yield to a short oplog. */
+function yieldingOf(limits: LimitsNow): string[] {
+  const names = ['maxChangesPerSecond', 'maxConcurrentBatches'] as const;
+  return names.filter((name) => limits[name] !== undefined);
 }
 
 /** How long the rest of the copy takes at least; null if nothing limits it. */

@@ -10,6 +10,7 @@ function paceOf(limits: Limits): { readonly pace: Pace; readonly now: PaceSituat
   const now = {
     limits,
     view: { state: 'RUNNING', phase: 'copy', source, instances: ['a'] } as PaceSituation['view'],
+    unknownTimeZones: [],
     oplogState: null,
     oplogSecondsLeft: null,
     copyBytes: null,

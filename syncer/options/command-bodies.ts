@@ -138,10 +138,18 @@ export function parseStartBody(body: unknown): StartOptions {
  * @throws SyncError InvalidBody.
  */
 export function parseLimits(body: unknown): Limits {
-  const copy: unknown = structuredClone(body);
+  return checkedSchedule(parseStoredLimits(body));
+}
+
+/**
+ * Checks limits that were accepted before, maybe on a system that knows other time zones.
+ * @throws SyncError InvalidBody.
+ */
+export function parseStoredLimits(found: unknown): Limits {
+  const copy: unknown = structuredClone(found);
   const validate = firstErrorOfLimits();
   if (!validate(copy)) throw schemaError(validate.errors ?? []);
-  return checkedSchedule(copy);
+  return copy;
 }
 
 /** @throws SyncError InvalidBody for a time zone that there is none of. */

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { isTimeZone, limitsAt, windowAt, type LimitWindow } from './limit-schedule.ts';
+import {
+  isTimeZone,
+  limitsAt,
+  unknownTimeZones,
+  windowAt,
+  type LimitWindow,
+} from './limit-schedule.ts';
 
 const berlin = { timeZone: 'Europe/Berlin', maxChangesPerSecond: 7 };
 
@@ -24,6 +30,18 @@ describe('limitsAt', () => {
       ...{ maxChangesPerSecond: 7, maxConcurrentBatches: 3 },
     });
     assert.deepEqual(limitsAt({}, 0), {});
+  });
+});
+
+describe('a window in a time zone that is unknown', () => {
+  const lost = { from: '08:00', to: '08:00', timeZone: 'Europe/Atlantis', maxChangesPerSecond: 7 };
+  const known = { ...lost, timeZone: 'Europe/Berlin', maxChangesPerSecond: 8 };
+
+  it('holds at no time, and is told', () => {
+    assert.deepEqual(limitsAt({ schedule: [lost, known] }, 0), { maxChangesPerSecond: 8 });
+    assert.deepEqual(limitsAt({ schedule: [lost] }, 0), {});
+    assert.deepEqual(unknownTimeZones({ schedule: [lost, known, lost] }), ['Europe/Atlantis']);
+    assert.deepEqual(unknownTimeZones({}), []);
   });
 });
 

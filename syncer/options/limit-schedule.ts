@@ -22,9 +22,18 @@ export function limitsAt({ schedule = [], ...limits }: Limits, atMs: number): Li
   return { ...limits, ...own };
 }
 
-/** The first window that a time is in. */
+/** The first window that a time is in. It is in none whose time zone is unknown. */
 export function windowAt(schedule: readonly LimitWindow[], atMs: number): LimitWindow | undefined {
-  return schedule.find((window) => isIn(window, minuteOfDay(atMs, window.timeZone ?? 'UTC')));
+  return schedule.find((window) => {
+    const { timeZone = 'UTC' } = window;
+    return isTimeZone(timeZone) && isIn(window, minuteOfDay(atMs, timeZone));
+  });
+}
+
+/** The time zones of a schedule that this system does not know: a record may be from another one. */
+export function unknownTimeZones({ schedule = [] }: Limits): string[] {
+  const timeZones = schedule.map(({ timeZone = 'UTC' }) => timeZone);
+  return [...new Set(timeZones.filter((timeZone) => !isTimeZone(timeZone)))];
 }
 
 /** Whether a clock of a time zone is known. */

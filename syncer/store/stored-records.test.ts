@@ -115,6 +115,12 @@ describe('stored documents', () => {
     }
   }
 
+  it('are read with a time zone that is unknown here: its window is left out, with a warning', () => {
+    const limits = { schedule: [{ from: '08:00', to: '18:00', timeZone: 'Europe/Atlantis' }] };
+    const read = { dbName: 'clustersync_internal', collectionName: 'sync' };
+    assert.deepEqual(syncRecordIn(read, { ...sync, _id: 'sync', limits }).limits, limits);
+  });
+
   it('have no state and no phase that there is none of', () => {
     assert.throws(
       () => read('sync', { ...sync, _id: 'sync', state: 'DONE' }),

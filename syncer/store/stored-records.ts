@@ -9,8 +9,8 @@ import { messageOf } from '../../service/errors.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import {
   comparisons,
-  parseLimits,
   parseStartBody,
+  parseStoredLimits,
   resetDestinations,
   type StartOptions,
 } from '../options/command-bodies.ts';
@@ -120,7 +120,7 @@ function optionsIn(value: CheckedValue): StartOptions {
 function limitsIn(value: CheckedValue | undefined): Limits {
   if (value === undefined) return {};
   try {
-    return parseLimits(value.document());
+    return parseStoredLimits(value.document());
   } catch (error) {
     throw value.error(`cannot be read: ${messageOf(error)}`);
   }

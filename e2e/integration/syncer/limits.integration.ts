@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
+import { startNumbered } from './instances.ts';
 import { writeSteadily } from './steady-writes.ts';
 
 const success = { status: 200, body: { success: true } };
@@ -98,6 +99,24 @@ describe('limits', () => {
     await pair.assertEqual();
   });
 
+  it('of documents hold for those that a copy brings to a collection that is there', async () => {
+    await fill(300, 100);
+    await pair.destination.client.db('shop').collection('a').insertOne({ n: -1 });
+    await using syncer = await pair.syncer();
+    const limits = { maxCopyDocumentsPerSecond: 1, maxConcurrentBatches: 1 };
+    const bound = new Bound(1);
+    await syncer.start({ ...forward, initialData: 'Present', limits });
+    await until('more than a burst is copied', async () => {
+      const copied = await countCopied();
+      bound.hold(copied);
+      return copied > 2;
+    });
+    await limit(syncer, {});
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
   it('of bytes hold, whatever the size of the documents', async () => {
     await fill(400, 10_000);
     const rate = 1024 * 1024;
@@ -184,6 +203,28 @@ describe('limits', () => {
       assert.equal(await errorOf(body), 'InvalidBody', JSON.stringify(body));
     assert.equal(await errorOf({}, '0'.repeat(64)), 'DifferentSync');
     assert.deepEqual((await syncer.progress()).limits?.requested, {});
+  });
+
+  it('are refused if they leave one of several instances too little, with the least that is accepted', async () => {
+    await fill(1, 1);
+    await using instances = await startNumbered(pair, 2);
+    const [first] = instances.all;
+    assert.ok(first);
+    const little = { maxCopyDocumentsPerSecond: 1 };
+    const requireRefused = async (command: string, body: object): Promise<void> => {
+      const { status, body: answer } = await first.post(command, body);
+      assert.equal(answer['error'], 'InvalidBody', `${command}: ${status}`);
+      assert.match(String(answer['errorDescription']), /2 instances need at least 2:/);
+    };
+    for (const command of ['preflight', 'check', 'start'])
+      await requireRefused(command, { ...forward, limits: little });
+    const enough = { maxCopyDocumentsPerSecond: 2 };
+    await instances.start({ ...forward, limits: enough });
+    await requireRefused('limits', little);
+    await requireRefused('limits', { schedule: [{ from: '08:00', to: '18:00', ...little }] });
+    const { limits } = await first.progress();
+    assert.deepEqual(limits?.requested, enough);
+    assert.equal(limits.allowed.copyDocumentsPerSecond, 1);
   });
 });
 
