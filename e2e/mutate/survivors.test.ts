@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Place } from './places.ts';
-import { changedLine, knownSurvivor, readSurvivors } from './survivors.ts';
+import { changedLine, knownSurvivor, readSurvivors, type Survivor } from './survivors.ts';
 
 const source = 'function f() {\n  g(1);\n  g(\n    2,\n  );\n}\n';
 
@@ -23,10 +23,14 @@ describe('changedLine', () => {
 
 describe('knownSurvivor', () => {
   const place = placeOf('g(1)', 'g(2)');
-  const entry = {
-    ...{ path: 'a.ts', kind: 'remove', from: 'g(1);', to: 'g(2);' },
-    ...{ reason: 'equivalent', why: 'g takes anything' },
-  } as const;
+  const entry: Survivor = {
+    path: 'a.ts',
+    kind: 'remove',
+    from: 'g(1);',
+    to: 'g(2);',
+    reason: 'equivalent',
+    why: 'g takes anything',
+  };
 
   it('is the one of the same change, on whatever line', () => {
     assert.equal(knownSurvivor([entry], source, place), entry);
