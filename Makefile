@@ -151,7 +151,16 @@ attack: prerequisites node_modules/.installed ## Run the attacks of the threat m
 test-servers: prerequisites node_modules/.installed tools ## Run the integration tests on pairs of servers: make test-servers SERVERS='6.0-7.0 7.0-7.0' (CORE=1)
 	@SERVERS='$(SERVERS)' CORE='$(CORE)' node_modules/.bin/node e2e/test-servers.ts
 
-test test-integration test-e2e chaos attack: tools
+.PHONY: mutate
+mutate: prerequisites node_modules/.installed ## Change places of the product, and list the changes that no test notices (COUNT=20 ROOMS=syncer,verifier SEED=17 UNIT_ONLY=1, or AT=path:line:column:kind)
+	@node_modules/.bin/node e2e/mutate/main.ts --count $(or $(COUNT),20) $(if $(ROOMS),--rooms $(ROOMS)) $(if $(SEED),--seed $(SEED)) \
+	  $(if $(AT),--at $(AT)) $(if $(UNIT_ONLY),--unit-only) $(if $(MINUTES),--minutes $(MINUTES))
+
+.PHONY: mutate-map
+mutate-map: prerequisites node_modules/.installed ## Record which modules integration specs reach, for `make mutate` (SPECS='e2e/integration/verifier/*.ts'; default: those without a record)
+	@node_modules/.bin/node e2e/mutate/record-reach.ts $(SPECS)
+
+test test-integration test-e2e chaos attack mutate mutate-map: tools
 
 .PHONY: soak
 soak: prerequisites node_modules/.installed tools ## Create and delete resources, Secrets and pods for a long time, and check the operator for leaks (SOAK_MINUTES=240)

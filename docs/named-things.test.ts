@@ -26,7 +26,7 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
     'updateDescription',
   ],
   'Kubernetes and Prometheus': ['MicroTime', 'promtool'],
-  'Node.js, browsers and C': ['EventSource', 'MALLOC_ARENA_MAX', 'onread'],
+  'Node.js, browsers and C': ['EventSource', 'MALLOC_ARENA_MAX', 'NODE_V8_COVERAGE', 'onread'],
   zsh: ['fpath'],
   'kinds of documents and languages': ['OpenAPI', 'TypeScript'],
   'what is written or built': ['dist/sbom.json', 'utils.ts', 'x.ts', 'x.test.ts'],

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { BSON, Double, Int32, Long, type Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
 import { RawWriter } from '../../mongo/raw-bson.ts';
-import { BatchMatcher, maxDifferences } from './batch-matcher.ts';
+import { BatchMatcher, maxDifferences, type DocumentDifferences } from './batch-matcher.ts';
 import { idText } from './id-key.ts';
 
 /** Documents as a server sends them. */
@@ -106,13 +106,33 @@ describe('BatchMatcher', () => {
     assert.deepEqual(compare([a], [b, a], isOld), []);
   });
 
-  it('keeps a bounded number of differences', () => {
-    const matcher = new BatchMatcher(asSent([]));
-    for (let _id = 0; _id <= maxDifferences; _id++) matcher.take(asSent([{ _id }]));
-    const { found, isOverflowing } = matcher.finish();
-    assert.equal(found.length, maxDifferences);
-    assert.equal(isOverflowing, true);
-  });
+  const numbered = (count: number, v: number): Document[] =>
+    Array.from({ length: count }, (_, _id) => ({ _id, v }));
+  const tooMany: readonly [string, source: Document[], destination: Document[]][] = [
+    ['missing', numbered(maxDifferences + 1, 0), []],
+    ['extra', [], numbered(maxDifferences + 1, 0)],
+    ['different', numbered(maxDifferences + 1, 0), numbered(maxDifferences + 1, 1)],
+    [
+      'of one _id',
+      [{ _id: 0, v: 0 }],
+      numbered(maxDifferences + 1, 1).map(({ v }) => ({ _id: 0, v })),
+    ],
+  ];
+  for (const [what, source, destination] of tooMany) {
+    it(`keeps a bounded number of documents that are ${what}, and says if there are more`, () => {
+      const differences = (sourceCount: number, destinationCount: number): DocumentDifferences => {
+        const matcher = new BatchMatcher(asSent(source.slice(0, sourceCount)));
+        matcher.take(asSent(destination.slice(0, destinationCount)));
+        return matcher.finish();
+      };
+      const all = differences(source.length, destination.length);
+      assert.equal(all.found.length, maxDifferences);
+      assert.equal(all.isOverflowing, true, 'what is left out would be taken for equal');
+      const most = differences(Math.min(source.length, maxDifferences), destination.length - 1);
+      assert.equal(most.found.length, maxDifferences);
+      assert.equal(most.isOverflowing, false);
+    });
+  }
 
   it('finds what a comparison of two maps finds, in whatever order the documents come', () => {
     const side = fc.uniqueArray(fc.record({ _id: fc.integer({ min: 0, max: 9 }), v: fc.nat(1) }), {

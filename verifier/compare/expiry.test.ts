@@ -29,6 +29,12 @@ describe('expiryExcuse', () => {
     assert.equal(isExcused({ key: { 'a.at': 1 } }, { a: [{ at: ago(1) }, { at: ago(61) }] }), true);
   });
 
+  it('excuses nothing where the path ends before its last field', () => {
+    for (const a of [null, 5, 'x', [null, 5], {}, ago(61)])
+      assert.equal(isExcused({ key: { 'a.at': 1 } }, { a }), false);
+    assert.equal(isExcused({ key: { 'a.at': 1 } }, {}), false);
+  });
+
   it('excuses nothing by an index with a filter', () => {
     assert.equal(isExcused({ partialFilterExpression: { x: 1 } }, { at: ago(61) }), false);
   });
