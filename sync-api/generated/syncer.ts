@@ -421,7 +421,7 @@ export interface SyncProgress {
       concurrentBatches: number | null;
     };
     /**
-     * the limits for which work of this instance waits at the moment
+     * for what work of this instance waits at the moment: the name of a limit, with the window of the schedule that it is from, if any; or what was measured, such as `replication lag of the destination 45 s, limit 30 s`
      */
     heldBackBy: string[];
     secondsHeldBack: {
