@@ -102,7 +102,7 @@ export const commandHelp = {
   ),
   limits: helpOf(
     'limits --limit-copy-bytes-per-second 20000000 --limit-changes-per-second 5000',
-    'They replace all former limits, hold for all instances together, and outlive restarts. Changes are not limited once a commit is accepted.',
+    'They replace all former limits, hold for all instances together, and outlive restarts. Nothing is limited once a commit is accepted.',
   ),
   reset: helpOf(
     'reset --destination Clean --wait',

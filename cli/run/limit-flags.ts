@@ -14,19 +14,30 @@ const numbers = [
   'maxConcurrentBatches',
 ] as const satisfies (keyof Limits & keyof typeof definitions)[];
 
-/** `maxChangesPerSecond` -> `limitChangesPerSecond`. */
-function flagOf(name: (typeof numbers)[number]): string {
-  return name.replace(/^max/, 'limit');
+/** The limits of `holdBack`. */
+const brakes = [
+  'maxReplicationLagSeconds',
+  'maxQueuedOperations',
+  'maxCacheDirtyPercent',
+  'minFreeDiskPercent',
+] as const satisfies (keyof NonNullable<Limits['holdBack']> & keyof typeof definitions)[];
+
+type Name = (typeof numbers)[number] | (typeof brakes)[number];
+
+/** `maxChangesPerSecond` -> `limitChangesPerSecond`, `minFreeDiskPercent` -> `holdBackFreeDiskPercent`. */
+function flagOf(name: Name): string {
+  const isBrake = brakes.some((brake) => brake === name);
+  return name.replace(/^(?:max|min)/, isBrake ? 'holdBack' : 'limit');
 }
 
-function rowOf(name: (typeof numbers)[number]): OptionRow {
+function rowOf(name: Name): OptionRow {
   const { minimum, maximum, 'x-flag': shown } = definitions[name];
   return { type: 'integer', range: [minimum, maximum], ...shown };
 }
 
 /** The flags of the limits of a sync. */
 export const limitFlags: OptionTable = {
-  ...Object.fromEntries(numbers.map((name) => [flagOf(name), rowOf(name)])),
+  ...Object.fromEntries([...numbers, ...brakes].map((name) => [flagOf(name), rowOf(name)])),
   limitsFile: {
     type: 'string',
     valueName: 'file',
@@ -42,13 +53,23 @@ type Given = string | number | boolean | undefined;
  */
 export function limitsOf(options: Readonly<Record<string, Given>>): Limits | undefined {
   const path = options['limitsFile'];
-  const given = numbers.flatMap((name) => {
+  const given = givenOf(numbers, options);
+  const held = givenOf(brakes, options);
+  if (path === undefined && given.length + held.length === 0) return undefined;
+  const read = typeof path === 'string' ? readLimits(path) : {};
+  const limits = { ...read, ...(Object.fromEntries(given) as Limits) };
+  if (held.length === 0) return limits;
+  return { ...limits, holdBack: { ...read.holdBack, ...Object.fromEntries(held) } };
+}
+
+function givenOf(
+  names: readonly Name[],
+  options: Readonly<Record<string, Given>>,
+): (readonly [Name, Given])[] {
+  return names.flatMap((name) => {
     const value = options[flagOf(name)];
     return value === undefined ? [] : [[name, value] as const];
   });
-  if (path === undefined && given.length === 0) return undefined;
-  const read = typeof path === 'string' ? readLimits(path) : {};
-  return { ...read, ...(Object.fromEntries(given) as Limits) };
 }
 
 /** The limits in a file, which may be copied from a ClusterSync's spec, with their name. */

@@ -56,6 +56,11 @@ const someLimits = {
   schedule: [{ from: '08:00', to: '18:00', maxChangesPerSecond: 7 }],
 };
 
+const someBrakes = {
+  ...{ maxReplicationLagSeconds: 7, maxQueuedOperations: 7 },
+  ...{ maxCacheDirtyPercent: 7, minFreeDiskPercent: 7 },
+};
+
 /** Each field with a changed value, and its previous value if that is not the default. */
 const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
   'source.name': ['another instance', { source: { ...base.source, name: 'older' } }],
@@ -102,6 +107,12 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     Object.entries(someLimits).map(([name, value]) => [
       `limits.${name}`,
       ['the same sync', { limits: { [name]: value } }] as const,
+    ]),
+  ),
+  ...Object.fromEntries(
+    Object.entries(someBrakes).map(([name, value]) => [
+      `limits.holdBack.${name}`,
+      ['the same sync', { limits: { holdBack: { [name]: value } } }] as const,
     ]),
   ),
   onDelete: ['the same sync', { onDelete: 'Clean' }],

@@ -14,9 +14,25 @@ export type MaxCopyDocumentsPerSecond = number;
  */
 export type MaxChangesPerSecond = number;
 /**
- * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+ * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
  */
 export type MaxConcurrentBatches = number;
+/**
+ * How far any secondary of the source or the destination may be behind its primary, in seconds. Members that are hidden, delayed or without data do not count.
+ */
+export type MaxReplicationLagSeconds = number;
+/**
+ * How many operations may wait for their turn on the destination's primary (globalLock.currentQueue.total of serverStatus).
+ */
+export type MaxQueuedOperations = number;
+/**
+ * How much of the cache of the destination's primary may wait to be written to disk, in percent.
+ */
+export type MaxCacheDirtyPercent = number;
+/**
+ * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It holds while the oplog is short, too.
+ */
+export type MinFreeDiskPercent = number;
 
 /**
  * The body of a command without parameters.
@@ -177,12 +193,22 @@ export interface Limits {
    * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
+  holdBack?: HoldBack;
   /**
    * Times of the day at which other limits hold. The first window that fits counts.
    *
    * @maxItems 16
    */
   schedule?: LimitWindow[];
+}
+/**
+ * When the servers have too much to do, and the sync waits: the copy and the changes stand still until the value is back below its limit by a fifth of it. Off by default. What cannot be measured holds nothing back that was not, and a warning says so.
+ */
+export interface HoldBack {
+  maxReplicationLagSeconds?: MaxReplicationLagSeconds;
+  maxQueuedOperations?: MaxQueuedOperations;
+  maxCacheDirtyPercent?: MaxCacheDirtyPercent;
+  minFreeDiskPercent?: MinFreeDiskPercent;
 }
 /**
  * A time of the day at which other limits hold: those that it names take the place of the others.
@@ -395,7 +421,7 @@ export interface SyncProgress {
       concurrentBatches: number | null;
     };
     /**
-     * the limits for which work of this instance waits at the moment
+     * for what work of this instance waits at the moment: the name of a limit, with the window of the schedule that it is from, if any; or what was measured, such as `replication lag of the destination 45 s, limit 30 s`
      */
     heldBackBy: string[];
     secondsHeldBack: {
@@ -436,6 +462,7 @@ export interface Limits1 {
    * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
+  holdBack?: HoldBack;
   /**
    * Times of the day at which other limits hold. The first window that fits counts.
    *
@@ -535,6 +562,7 @@ export interface Limits2 {
    * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
+  holdBack?: HoldBack;
   /**
    * Times of the day at which other limits hold. The first window that fits counts.
    *

@@ -6,6 +6,7 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { ClusterRole } from '../monitor/commit-word.ts';
+import { measureLoad, type MeasuredSide } from '../limits/measure-load.ts';
 import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { GrowingInterval, summaryOf } from '../monitor/progress-log.ts';
@@ -32,6 +33,9 @@ const beatsPerReshardingLook = 5;
 
 /** Several fit into the time for which a process relies on one (InstanceOwnership). */
 const heartbeatMs = 5_000;
+
+/** How often to measure the servers, if the limits ask for it. */
+const measureMs = 2_000;
 
 /** What the heartbeat keeps alive, and with what. */
 interface HeartbeatParts {
@@ -67,6 +71,7 @@ export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
     watchRecord(own),
     proveVersions(own),
     keepPace(own),
+    keepMeasuring(own),
   ];
   if (source.kind.hasReadableOplog) works.push(watchAppliedOps(source, parts.live, own));
   try {
@@ -215,6 +220,32 @@ async function keepPace({ pace, signal, logger }: HeartbeatParts): Promise<void>
       if (!told.includes(warning)) logger.warn({ warning }, 'warning');
     told = pace.warnings;
     await sleep(beatMs, signal).catch(() => undefined);
+  }
+}
+
+/**
+ * Measures the servers while the limits ask for it, also while a commit is under way: that says which brakes it lifts. Nothing that
+ * was measured before counts: it may have been in the other direction, or long ago.
+ */
+async function keepMeasuring({ pace, pair, live, signal, logger }: HeartbeatParts): Promise<void> {
+  const side = (role: ClusterRole): MeasuredSide => {
+    const { name } = live.current[role];
+    return { cluster: pair.clients[name], kind: pair.topologies[name].kind };
+  };
+  pace.forgetMeasured();
+  let told = '';
+  while (!signal.aborted) {
+    const { holdBack } = pace;
+    if (holdBack) {
+      const sides = { source: side('source'), destination: side('destination') };
+      const readings = await measureLoad(holdBack, sides, signal).catch(() => undefined);
+      if (readings) pace.measured(readings);
+    }
+    const brakes = pace.measuredBrakes;
+    const now = brakes.map((brake) => `${brake.limit} ${brake.side}`).join();
+    if (now !== told) logger.info({ brakes }, now === '' ? 'released' : 'held back');
+    told = now;
+    await sleep(measureMs, signal).catch(() => undefined);
   }
 }
 

@@ -11,7 +11,7 @@ import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
-import { limitsAt, unknownTimeZones } from '../options/limit-schedule.ts';
+import { limitsAt, unknownTimeZones, windowAt } from '../options/limit-schedule.ts';
 import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
@@ -198,7 +198,9 @@ export class Sync {
       // Nothing that the commit waits for is held back.
       this.pace.update();
       const { lagSeconds } = this.monitor;
-      this.#logger.info({ lagSeconds, blocked: blockedClusters(this.live.current) }, 'committing');
+      const blocked = blockedClusters(this.live.current);
+      const lifted = this.pace.measuredBrakes.map(({ limit }) => limit);
+      this.#logger.info({ lagSeconds, blocked, lifted }, 'committing');
       return this.#worker.work;
     };
     return await this.#carryOut('commit', digest, act, caller);
@@ -286,9 +288,11 @@ export class Sync {
     const { monitor, live, view } = this;
     const { limits, estimatedTotalBytes, instances } = live.stored;
     const oplogState = this.#isOplogHidden ? 'hidden' : monitor.oplogState;
+    const nowMs = Date.now();
     return {
-      ...{ limits: limitsAt(limits, Date.now()), view, oplogState },
+      ...{ limits: limitsAt(limits, nowMs), view, oplogState },
       unknownTimeZones: unknownTimeZones(limits),
+      window: windowAt(limits.schedule ?? [], nowMs),
       oplogSecondsLeft: monitor.oplogSecondsLeft,
       copyBytes: estimatedTotalBytes === null ? null : estimatedTotalBytes / instances.length,
       copiedBytes: monitor.copiedBytes,

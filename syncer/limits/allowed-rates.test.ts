@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Brake } from './brakes.ts';
 import { allowedRates, copySecondsLeft, type LimitSituation } from './allowed-rates.ts';
 
 const source = { name: 'cluster0', clusterId: 'a' } as const;
@@ -17,6 +18,7 @@ function situation(change: Partial<LimitSituation> = {}): LimitSituation {
     oplogState: 'enough',
     oplogSecondsLeft: 100_000,
     copyLeft: null,
+    ...{ brakes: [], readings: [] },
     ...change,
   };
 }
@@ -34,6 +36,16 @@ const nothing = {
   changesPerSecond: undefined,
   concurrentBatches: undefined,
 };
+const free = { copy: [], changes: [] };
+
+const lag: Brake = {
+  limit: 'maxReplicationLagSeconds',
+  side: 'destination',
+  bound: 30,
+  value: 45,
+};
+const disk: Brake = { limit: 'minFreeDiskPercent', side: 'destination', bound: 10, value: 5 };
+const held: Partial<LimitSituation> = { limits: {}, brakes: [lag, disk] };
 
 describe('allowedRates', () => {
   it('allows what was requested, and everything else', () => {
@@ -44,9 +56,11 @@ describe('allowedRates', () => {
         changesPerSecond: 300,
         concurrentBatches: 10,
       },
+      brakes: free,
       warnings: [],
     });
-    assert.deepEqual(allowedRates(situation({ limits: {} })), { rates: nothing, warnings: [] });
+    const all = { rates: nothing, brakes: free, warnings: [] };
+    assert.deepEqual(allowedRates(situation({ limits: {} })), all);
   });
 
   it('divides it among the instances, each of which works', () => {
@@ -65,7 +79,9 @@ describe('allowedRates', () => {
 
   it('limits nothing once a commit has been accepted', () => {
     for (const state of ['COMMITTING', 'COMMITTED', 'PAUSED'] as const)
-      assert.deepEqual(allowedRates(situation(of(state))), { rates: nothing, warnings: [] });
+      assert.deepEqual(allowedRates(situation(of(state))), {
+        ...{ rates: nothing, brakes: free, warnings: [] },
+      });
     assert.deepEqual(allowedRates(situation({ view: undefined })).rates, nothing);
   });
 
@@ -174,6 +190,70 @@ describe('allowedRates', () => {
       const unknown = { ...copying, oplogSecondsLeft: null, copyLeft };
       assert.deepEqual(allowedRates(situation(unknown)).warnings, []);
     });
+  });
+});
+
+describe('allowedRates, by what is measured,', () => {
+  const short = { ...held, oplogState: 'short', oplogSecondsLeft: 900 } as const;
+  const pending = { ...held, brakes: [{ ...lag, value: undefined }, disk] };
+
+  it('lets nothing pass while there are brakes', () => {
+    for (const phase of ['copy', 'changes'] as const) {
+      const { brakes, warnings } = allowedRates(situation({ ...held, ...of('RUNNING', phase) }));
+      assert.deepEqual(brakes, { copy: [lag, disk], changes: [lag, disk] });
+      assert.deepEqual(warnings, []);
+    }
+    assert.deepEqual(allowedRates(situation(pending)).brakes.changes, pending.brakes);
+  });
+
+  it('holds nothing back once a commit has been accepted, and says so', () => {
+    const { brakes, warnings } = allowedRates(situation({ ...held, ...of('COMMITTING') }));
+    assert.deepEqual(brakes, free);
+    assert.deepEqual(warnings, [
+      'limits: a commit was accepted, and lifts what would hold: holdBack.maxReplicationLagSeconds and holdBack.minFreeDiskPercent',
+    ]);
+    for (const state of ['PAUSED', 'COMMITTED'] as const)
+      assert.deepEqual(allowedRates(situation({ ...held, ...of(state) })), {
+        ...{ rates: nothing, brakes: free, warnings: [] },
+      });
+  });
+
+  it('yields to a short oplog, except for the disk', () => {
+    const { brakes, warnings } = allowedRates(situation(short));
+    assert.deepEqual(brakes.changes, [disk]);
+    assert.match(
+      warnings.join('; '),
+      /^limits: the oplog of cluster0 runs short: holdBack\.maxReplicationLagSeconds does not hold until .*; limits: the oplog of cluster0 runs short, and holdBack\.minFreeDiskPercent stays \(a full disk would end both\): the sync is about to be lost/,
+    );
+    const before = allowedRates(situation({ ...short, brakes: [{ ...lag, value: undefined }] }));
+    assert.deepEqual([before.brakes.changes, before.warnings], [[], []]);
+  });
+
+  it('does not yield with oplogFirst: false, nor in the copy, and says what that leads to', () => {
+    const staying = allowedRates(situation({ ...short, limits: { oplogFirst: false } }));
+    assert.deepEqual(staying.brakes.changes, [lag, disk]);
+    assert.match(
+      staying.warnings.join(),
+      /stays \(oplogFirst: false\): the sync is about to be lost/,
+    );
+    const copying = allowedRates(situation({ ...short, ...of('RUNNING', 'copy') }));
+    assert.deepEqual(copying.brakes.copy, [lag, disk]);
+    assert.match(copying.warnings.join(), /holds the copy back: the sync is about to be lost/);
+  });
+
+  it('says what cannot be measured, and what that means', () => {
+    const unknown = { limit: lag.limit, side: lag.side, value: undefined, problem: 'no answer' };
+    const warningsOf = (change: Partial<LimitSituation>) =>
+      allowedRates(situation({ limits: {}, readings: [unknown], ...change })).warnings;
+    const name = 'limits: holdBack.maxReplicationLagSeconds';
+    assert.deepEqual(warningsOf({}), [`${name} does not hold: no answer`]);
+    assert.deepEqual(warningsOf({ brakes: [lag] }), [
+      `${name} holds until it can be measured again: no answer`,
+    ]);
+    assert.deepEqual(warningsOf({ readings: [{ ...unknown, value: 3 }] }), [
+      `${name} does not count all: no answer`,
+    ]);
+    assert.deepEqual(warningsOf({ readings: [{ ...unknown, value: 3, problem: undefined }] }), []);
   });
 });
 

@@ -1,10 +1,14 @@
 import type { OplogState } from '../monitor/oplog-window.ts';
 import type { LimitsNow } from '../options/limit-schedule.ts';
 import type { SyncView } from '../store/records.ts';
+import type { Brake, BrakeName, Reading } from './brakes.ts';
 
 /** What is limited, by the name that people give it. */
 export type RateName =
   'maxCopyBytesPerSecond' | 'maxCopyDocumentsPerSecond' | 'maxChangesPerSecond';
+
+/** What is held back: the copy of documents, or changes. */
+export type PacedKind = 'copy' | 'changes';
 
 /** How much this instance may do now: undefined for no limit, 0 for nothing. */
 export interface AllowedRates {
@@ -27,6 +31,10 @@ export interface LimitSituation {
   readonly oplogSecondsLeft: number | null;
   /** Of the copy, what is still to be done by this instance; null while unknown. */
   readonly copyLeft: CopyLeft | null;
+  /** What would hold the work back by what is measured, unless something wins over it. */
+  readonly brakes: readonly Brake[];
+  /** What is known of the servers. */
+  readonly readings: readonly Reading[];
 }
 
 /** How much there is still to copy. */
@@ -38,7 +46,10 @@ export interface CopyLeft {
 
 /** What is allowed now, and what people have to know about it. */
 export interface Allowance {
+  /** By what was requested, apart from what is measured. */
   readonly rates: AllowedRates;
+  /** What lets nothing pass now. */
+  readonly brakes: Readonly<Record<PacedKind, readonly Brake[]>>;
   readonly warnings: readonly string[];
 }
 
@@ -49,17 +60,22 @@ const unlimited: AllowedRates = {
   concurrentBatches: undefined,
 };
 
+const free: Allowance['brakes'] = { copy: [], changes: [] };
+
 /**
  * How much an instance may do now. The instances divide what is requested for all of them, and never do more together. Nothing is
  * limited once a commit has been accepted: the applications wait for its end.
  *
  * A limit never lets the oplog run out silently: the limits of the changes and of batches yield while changes are applied and the
  * oplog is short, unless `oplogFirst` is false, and a warning says so. While nobody can tell how long it lasts, they do not, and a
- * warning says that. The limits of the copy stay, and a warning says what they lead to.
+ * warning says that. The limits of the copy stay, and a warning says what they lead to. Brakes are treated alike, but for that of the
+ * disk: a full disk ends the destination, and with it the sync.
  */
 export function allowedRates(situation: LimitSituation): Allowance {
   const { limits, view } = situation;
-  if (view?.state !== 'RUNNING') return { rates: unlimited, warnings: [] };
+  if (view?.state === 'COMMITTING')
+    return { rates: unlimited, brakes: free, warnings: liftedWarnings(situation) };
+  if (view?.state !== 'RUNNING') return { rates: unlimited, brakes: free, warnings: [] };
   const instances = Math.max(1, view.instances.length);
   const share = (limit: number | undefined): number | undefined =>
     limit === undefined ? undefined : limit / instances;
@@ -78,12 +94,84 @@ export function allowedRates(situation: LimitSituation): Allowance {
   const rates = doesYield
     ? { ...asked, changesPerSecond: undefined, concurrentBatches: undefined }
     : asked;
+  const brakes = {
+    copy: situation.brakes,
+    changes: doesYield ? situation.brakes.filter(({ limit }) => isOfDisk(limit)) : situation.brakes,
+  };
   const warning = warningOf(situation, asked);
-  const unknown = situation.unknownTimeZones.map(
+  const zones = situation.unknownTimeZones.map(
     (timeZone) =>
       `limits: the windows of the schedule in the time zone ${timeZone} do not hold: this system does not know it`,
   );
-  return { rates, warnings: [...unknown, ...(warning === undefined ? [] : [warning])] };
+  const warnings = [
+    ...zones,
+    ...(warning === undefined ? [] : [warning]),
+    ...shortOplogWarnings(situation, brakes),
+    ...unknownWarnings(situation),
+  ];
+  return { rates, brakes, warnings };
+}
+
+function isOfDisk(limit: BrakeName): boolean {
+  return limit === 'minFreeDiskPercent';
+}
+
+/** `holdBack.a and holdBack.b`. Only what was measured: everything else is about to be. */
+function namesOf(brakes: readonly Brake[]): string | undefined {
+  const measured = brakes.filter(({ value }) => value !== undefined);
+  if (measured.length === 0) return undefined;
+  return [...new Set(measured.map(({ limit }) => `holdBack.${limit}`))].join(' and ');
+}
+
+function liftedWarnings({ brakes }: LimitSituation): string[] {
+  const names = namesOf(brakes);
+  return names === undefined
+    ? []
+    : [`limits: a commit was accepted, and lifts what would hold: ${names}`];
+}
+
+/** What wins while the oplog is short: it, or what holds back. */
+function shortOplogWarnings(
+  { limits, view, oplogState, brakes }: LimitSituation,
+  { copy, changes }: Allowance['brakes'],
+): string[] {
+  if (!view || oplogState !== 'short') return [];
+  const short = `limits: the oplog of ${view.source.name} runs short`;
+  const lost = 'the sync is about to be lost';
+  if (view.phase === 'copy') {
+    const names = namesOf(copy);
+    const warning = `${short}, and ${names} holds the copy back: ${lost}; lift it, or enlarge the oplog (replSetResizeOplog)`;
+    return names === undefined ? [] : [warning];
+  }
+  if (view.phase !== 'changes') return [];
+  const yielding = namesOf(brakes.filter((brake) => !changes.includes(brake)));
+  const staying = namesOf(changes);
+  const reason = limits.oplogFirst === false ? 'oplogFirst: false' : 'a full disk would end both';
+  return [
+    ...(yielding === undefined
+      ? []
+      : [`${short}: ${yielding} does not hold until it lasts long enough again (oplogFirst)`]),
+    ...(staying === undefined
+      ? []
+      : [
+          `${short}, and ${staying} stays (${reason}): ${lost}; make room on the destination, lift it, or enlarge the oplog (replSetResizeOplog)`,
+        ]),
+  ];
+}
+
+/** What cannot be measured. Such a brake stays as it is. */
+function unknownWarnings({ brakes, readings }: LimitSituation): string[] {
+  return readings.flatMap(({ limit, side, value, problem }) => {
+    if (problem === undefined) return [];
+    const holds = brakes.some((brake) => brake.limit === limit && brake.side === side);
+    const effect =
+      value !== undefined
+        ? 'does not count all'
+        : holds
+          ? 'holds until it can be measured again'
+          : 'does not hold';
+    return [`limits: holdBack.${limit} ${effect}: ${problem}`];
+  });
 }
 
 function warningOf(

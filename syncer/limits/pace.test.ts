@@ -9,6 +9,7 @@ const signal = new AbortController().signal;
 function paceOf(limits: Limits): { readonly pace: Pace; readonly now: PaceSituation } {
   const now = {
     limits,
+    window: undefined,
     view: { state: 'RUNNING', phase: 'copy', source, instances: ['a'] } as PaceSituation['view'],
     unknownTimeZones: [],
     oplogState: null,
@@ -67,6 +68,65 @@ describe('Pace', () => {
     const { fetch, changes } = pace.within(signal);
     assert.deepEqual(fetch, { count: Infinity, bytes: 2_000_000 });
     assert.equal(changes, 7);
+  });
+
+  it('names the window of the schedule that a limit is from', async () => {
+    const { pace, now } = paceOf({ maxChangesPerSecond: 1, maxCopyDocumentsPerSecond: 1 });
+    const window = { from: '08:00', to: '18:00', maxChangesPerSecond: 1 };
+    Object.assign(now, { window });
+    const waiting = [pace.apply(10, signal), pace.copy({ count: 9, bytes: 1 }, signal)];
+    await settled();
+    assert.deepEqual(pace.report({}).heldBackBy, [
+      'maxCopyDocumentsPerSecond',
+      'maxChangesPerSecond (schedule: 08:00 to 18:00, UTC)',
+    ]);
+    assert.deepEqual([...pace.reasons], ['maxCopyDocumentsPerSecond', 'maxChangesPerSecond']);
+    void waiting;
+  });
+
+  it('lets nothing pass until it is measured, and while a brake holds', async () => {
+    const limits = { holdBack: { minFreeDiskPercent: 10 }, maxChangesPerSecond: 5 };
+    const { pace, now } = paceOf(limits);
+    const disk = { limit: 'minFreeDiskPercent', side: 'destination', problem: undefined } as const;
+    let passed = 0;
+    const change = async (): Promise<void> => {
+      await pace.apply(1, signal);
+      passed++;
+    };
+    const before = change();
+    await settled();
+    assert.equal(passed, 0);
+    assert.deepEqual(pace.report(limits).heldBackBy, [
+      'holdBack.minFreeDiskPercent: the destination is not measured yet',
+    ]);
+    assert.deepEqual(pace.measuredBrakes, []);
+    // As much is taken on at a time as when nothing is held back.
+    assert.equal(pace.within(signal).changes, 5);
+
+    pace.measured([{ ...disk, value: 5 }]);
+    await settled();
+    assert.equal(passed, 0);
+    const { allowed, heldBackBy } = pace.report(limits);
+    assert.deepEqual(heldBackBy, ['free disk of the destination 5 %, limit 10 %']);
+    assert.deepEqual(allowed, {
+      ...{ copyBytesPerSecond: 0, copyDocumentsPerSecond: 0, changesPerSecond: 0 },
+      concurrentBatches: null,
+    });
+    assert.deepEqual([...pace.reasons], ['minFreeDiskPercent']);
+    assert.equal(pace.isHoldingChanges, true);
+
+    Object.assign(now, { limits: { holdBack: { minFreeDiskPercent: 3 } } });
+    pace.update();
+    await before;
+    assert.deepEqual(pace.measuredBrakes, []);
+
+    pace.forgetMeasured();
+    const later = change();
+    await settled();
+    assert.equal(passed, 1);
+    Object.assign(now, { limits: {} });
+    pace.update();
+    await later;
   });
 
   it('ends the wait of work that has ended', async () => {

@@ -1,21 +1,30 @@
 import { HeldTime } from '../../service/held-time.ts';
 import { type BucketClock, TokenBucket } from '../../service/token-bucket.ts';
 import type { Limits, SyncProgress } from '../../sync-api/json.ts';
+import type { LimitWindow } from '../options/limit-schedule.ts';
 import {
   allowedRates,
   type Allowance,
   type LimitSituation,
+  type PacedKind,
   type RateName,
 } from './allowed-rates.ts';
+import {
+  type Brake,
+  type BrakeName,
+  brakesAfter,
+  brakeText,
+  type HoldBack,
+  type Reading,
+} from './brakes.ts';
 
 /** What passes at once after a time without any work, and how much work is taken on at a time: that of one second. */
 const burstSeconds = 1;
 
-/** What is held back: the copy of documents, or changes. */
-export type PacedKind = 'copy' | 'changes';
-
 /** What the pace depends on, besides what has passed. */
-export type PaceSituation = Omit<LimitSituation, 'copyLeft'> & {
+export type PaceSituation = Omit<LimitSituation, 'copyLeft' | 'brakes' | 'readings'> & {
+  /** The window of the schedule that holds now. */
+  readonly window: LimitWindow | undefined;
   /** What the copy of this instance is expected to have in total; null while unknown. */
   readonly copyBytes: number | null;
   readonly copiedBytes: number;
@@ -33,6 +42,8 @@ export class Pace {
   readonly #buckets: Readonly<Record<RateName, TokenBucket>>;
   readonly #held: Readonly<Record<PacedKind, HeldTime>>;
   #allowance: Allowance;
+  #readings: readonly Reading[] = [];
+  #brakes: readonly Brake[] = [];
   /** What has passed in the copy. */
   #documents = 0;
   #bytes = 0;
@@ -47,8 +58,30 @@ export class Pace {
       maxChangesPerSecond: bucket(),
     };
     this.#held = { copy: new HeldTime(clock?.now), changes: new HeldTime(clock?.now) };
-    this.#allowance = allowedRates({ ...situation(), copyLeft: null });
+    this.#allowance = this.#allow();
     this.update();
+  }
+
+  /** What is to be measured now; undefined for nothing. */
+  get holdBack(): HoldBack | undefined {
+    return this.#situation().limits.holdBack;
+  }
+
+  /** What was measured, and holds, or would if nothing won over it. */
+  get measuredBrakes(): readonly Brake[] {
+    return this.#brakes.filter(({ value }) => value !== undefined);
+  }
+
+  /** Takes up what was measured. */
+  measured(readings: readonly Reading[]): void {
+    this.#readings = readings;
+    this.update();
+  }
+
+  /** Forgets what was measured: nothing that is to be measured lets anything pass before it is. */
+  forgetMeasured(): void {
+    this.#brakes = [];
+    this.measured([]);
   }
 
   /** What people have to know about the limits now. */
@@ -66,8 +99,26 @@ export class Pace {
     return this.#held[kind].totalMs / 1000;
   }
 
-  /** The rate that is allowed now: undefined for no limit. */
+  /** The rate that is allowed now: undefined for no limit, 0 if nothing may pass. */
   rate(name: RateName): number | undefined {
+    return this.#allowance.brakes[kindOf[name]].length > 0 ? 0 : this.#requestedRate(name);
+  }
+
+  /** What holds something back now, by its name in the limits. */
+  get reasons(): ReadonlySet<RateName | BrakeName> {
+    return new Set(
+      this.#waiting.flatMap((name): (RateName | BrakeName)[] => {
+        const brakes = this.#allowance.brakes[kindOf[name]];
+        return brakes.length === 0 ? [name] : brakes.map(({ limit }) => limit);
+      }),
+    );
+  }
+
+  get #waiting(): readonly RateName[] {
+    return rateNames.filter((name) => this.#buckets[name].waiting > 0);
+  }
+
+  #requestedRate(name: RateName): number | undefined {
     const { copyBytesPerSecond, copyDocumentsPerSecond, changesPerSecond } = this.#allowance.rates;
     switch (name) {
       case 'maxCopyBytesPerSecond':
@@ -86,17 +137,25 @@ export class Pace {
 
   /** Takes up what has changed, also for what waits. */
   update(): void {
+    const holdBack = this.holdBack ?? {};
+    this.#brakes = brakesAfter(holdBack, this.#readings, this.#brakes);
+    this.#readings = this.#readings.filter(({ limit }) => holdBack[limit] !== undefined);
+    this.#allowance = this.#allow();
+    for (const name of rateNames) this.#buckets[name].setRate(this.rate(name));
+  }
+
+  #allow(): Allowance {
     const { copyBytes, copiedBytes, ...situation } = this.#situation();
     const bytes = Math.max(0, (copyBytes ?? 0) - copiedBytes);
     const documents = this.#documents === 0 ? null : (bytes * this.#documents) / this.#bytes;
     const copyLeft = copyBytes === null ? null : { bytes, documents };
-    this.#allowance = allowedRates({ ...situation, copyLeft });
-    for (const name of rateNames) this.#buckets[name].setRate(this.rate(name));
+    const [brakes, readings] = [this.#brakes, this.#readings];
+    return allowedRates({ ...situation, copyLeft, brakes, readings });
   }
 
   /** How much to take on at a time, so that nothing waits for much longer than a burst: at least 1; infinite without a limit. */
   atATime(name: RateName): number {
-    return Math.max(1, Math.floor((this.rate(name) ?? Infinity) * burstSeconds));
+    return Math.max(1, Math.floor((this.#requestedRate(name) ?? Infinity) * burstSeconds));
   }
 
   /** Waits until documents may be copied. */
@@ -123,8 +182,6 @@ export class Pace {
 
   /** What progress says of it. @param requested - the limits, as they were requested. */
   report(requested: Limits): NonNullable<SyncProgress['limits']> {
-    const { rates } = this.#allowance;
-    const waiting = rateNames.filter((name) => this.#buckets[name].waiting > 0);
     const { copy, changes } = this.#held;
     const whole = (rate: number | undefined): number | null =>
       rate === undefined ? null : Math.floor(rate);
@@ -132,12 +189,12 @@ export class Pace {
     return {
       requested,
       allowed: {
-        copyBytesPerSecond: whole(rates.copyBytesPerSecond),
-        copyDocumentsPerSecond: whole(rates.copyDocumentsPerSecond),
-        changesPerSecond: whole(rates.changesPerSecond),
-        concurrentBatches: rates.concurrentBatches ?? null,
+        copyBytesPerSecond: whole(this.rate('maxCopyBytesPerSecond')),
+        copyDocumentsPerSecond: whole(this.rate('maxCopyDocumentsPerSecond')),
+        changesPerSecond: whole(this.rate('maxChangesPerSecond')),
+        concurrentBatches: this.#allowance.rates.concurrentBatches ?? null,
       },
-      heldBackBy: waiting,
+      heldBackBy: this.#heldBackBy(),
       secondsHeldBack: {
         copy: Math.round(copy.totalMs / 1000),
         changes: Math.round(changes.totalMs / 1000),
@@ -145,6 +202,28 @@ export class Pace {
       shareOfLastMinute: { copy: shareOf(copy), changes: shareOf(changes) },
     };
   }
+
+  #heldBackBy(): string[] {
+    const { window } = this.#situation();
+    const texts = this.#waiting.flatMap((name) => {
+      const brakes = this.#allowance.brakes[kindOf[name]];
+      return brakes.length === 0 ? [rateText(name, window)] : brakes.map(brakeText);
+    });
+    return [...new Set(texts)];
+  }
+}
+
+const kindOf = {
+  maxCopyBytesPerSecond: 'copy',
+  maxCopyDocumentsPerSecond: 'copy',
+  maxChangesPerSecond: 'changes',
+} as const satisfies Record<RateName, PacedKind>;
+
+/** The name of a limit, and the window of the schedule that it is from, if any. */
+function rateText(name: RateName, window: LimitWindow | undefined): string {
+  if (window?.[name] === undefined) return name;
+  const { from, to, timeZone = 'UTC' } = window;
+  return `${name} (schedule: ${from} to ${to}, ${timeZone})`;
 }
 
 const rateNames = [

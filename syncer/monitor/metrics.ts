@@ -1,6 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import type { SyncError } from '../../service/errors.ts';
 import type { SyncState } from '../store/transitions.ts';
+import { type BrakeName, brakeNames } from '../limits/brakes.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';
@@ -22,6 +23,8 @@ export interface MeasuredPace {
   /** Undefined for no limit. */
   readonly rate: (name: keyof typeof rates) => number | undefined;
   readonly heldSeconds: (work: (typeof heldWorks)[number]) => number;
+  /** The limits for which something waits now. */
+  readonly reasons: ReadonlySet<keyof typeof rates | BrakeName>;
 }
 
 /** The limits that are rates, and the metric of each. */
@@ -36,6 +39,8 @@ const rates = {
   ],
   maxChangesPerSecond: ['allowed_changes_per_second', 'Changes a second that may be applied now.'],
 } as const;
+
+const reasons = [...(Object.keys(rates) as (keyof typeof rates)[]), ...brakeNames];
 
 const heldWorks = ['copy', 'changes'] as const;
 
@@ -173,6 +178,16 @@ export function registerStateMetrics(
     collect() {
       this.reset();
       for (const work of heldWorks) this.inc({ work }, sync()?.pace.heldSeconds(work) ?? 0);
+    },
+  });
+  new Gauge({
+    name: `${metricPrefix}held_back`,
+    help: 'Whether work of this process waits now, by the limit for which it does: 1 or 0.',
+    labelNames: ['reason'],
+    registers,
+    collect() {
+      const now = sync()?.pace.reasons;
+      for (const reason of reasons) this.set({ reason }, now?.has(reason) === true ? 1 : 0);
     },
   });
 }

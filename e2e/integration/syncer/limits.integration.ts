@@ -180,6 +180,33 @@ describe('limits', () => {
     await pair.assertEqual();
   });
 
+  it('given to one of two instances hold for both together, and the other takes them from the record', async () => {
+    await fill(2_000, 100);
+    const options = { partitionMebibytes: 0.05 };
+    await using instances = await startNumbered(pair, 2, { options });
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    await instances.start({ limits: { maxCopyDocumentsPerSecond: 2 } });
+    await instances.waitFor(({ limits }) => limits?.allowed.copyDocumentsPerSecond === 1);
+    const bound = new Bound(100, await countCopied());
+    await limit(one, { maxCopyDocumentsPerSecond: 100 });
+    await instances.waitFor(({ limits }) => limits?.allowed.copyDocumentsPerSecond === 50);
+    const before = await countCopied();
+    await until('more than a burst is copied', async () => {
+      const copied = await countCopied();
+      bound.hold(copied);
+      return copied > before + 200;
+    });
+    const both = await instances.waitFor(({ limits }) => limits?.heldBackBy.length === 1);
+    for (const { limits } of both)
+      assert.deepEqual(limits?.requested, { maxCopyDocumentsPerSecond: 100 });
+    await limit(other, {});
+    await instances.waitFor(({ canCommit }) => canCommit);
+    await instances.commit();
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
   it('are refused without a sync, for another one, and if they are none', async () => {
     await fill(1, 1);
     await using syncer = await pair.syncer();
@@ -197,6 +224,9 @@ describe('limits', () => {
       { maxChangesPerSecond: 1.5 },
       { maxConcurrentBatches: '7' },
       { bytesPerSecond: 7 },
+      { holdBack: { minFreeDiskPercent: 101 } },
+      { holdBack: { maxReplicationLagSeconds: 0 } },
+      { schedule: [{ from: '08:00', to: '18:00', holdBack: {} }] },
       { schedule: [{ from: '08:00', to: '24:00' }] },
       { schedule: [{ from: '08:00', to: '18:00', timeZone: 'Europe/Atlantis' }] },
     ])

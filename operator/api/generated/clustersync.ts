@@ -173,17 +173,39 @@ export interface Limits {
    */
   maxChangesPerSecond?: number;
   /**
-   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
    */
   maxConcurrentBatches?: number;
   /**
    * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
+  holdBack?: HoldBack;
   /**
    * Times of the day at which other limits hold. The first window that fits counts.
    */
   schedule?: LimitWindow[];
+}
+/**
+ * When the servers have too much to do, and the sync waits: the copy and the changes stand still until the value is back below its limit by a fifth of it. Off by default. What cannot be measured holds nothing back that was not, and a warning says so.
+ */
+export interface HoldBack {
+  /**
+   * How far any secondary of the source or the destination may be behind its primary, in seconds. Members that are hidden, delayed or without data do not count.
+   */
+  maxReplicationLagSeconds?: number;
+  /**
+   * How many operations may wait for their turn on the destination's primary (globalLock.currentQueue.total of serverStatus).
+   */
+  maxQueuedOperations?: number;
+  /**
+   * How much of the cache of the destination's primary may wait to be written to disk, in percent.
+   */
+  maxCacheDirtyPercent?: number;
+  /**
+   * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It holds while the oplog is short, too.
+   */
+  minFreeDiskPercent?: number;
 }
 /**
  * A time of the day at which other limits hold: those that it names take the place of the others.
@@ -214,7 +236,7 @@ export interface LimitWindow {
    */
   maxChangesPerSecond?: number;
   /**
-   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default.
+   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
    */
   maxConcurrentBatches?: number;
 }
