@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Timestamp } from 'mongodb';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Limits } from '../../sync-api/json.ts';
 import { instancesWithoutCommand, resetError, stateOf } from './instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './records.ts';
 import type { LeaseStore } from './lease-store.ts';
@@ -128,6 +130,23 @@ export class LiveSync {
     await this.refresh();
     const { resetUnderWay } = this;
     if (resetUnderWay) throw resetUnderWay;
+  }
+
+  /**
+   * Changes the limits. It may be repeated if it failed.
+   * @throws SyncError InvalidStateTransition while a reversal moves the record: the one that it has read would be stored without them;
+   * ResetUnderWay.
+   */
+  async setLimits(limits: Limits): Promise<void> {
+    do {
+      const { phase } = this.stored;
+      if (phase === 'handover')
+        throw new SyncError(
+          'InvalidStateTransition',
+          'limits is allowed once the reversal has moved the state: try again soon',
+        );
+      await this.update({ limits }, { phase });
+    } while (!isDeepStrictEqual(this.stored.limits, limits));
   }
 
   /** Adds a warning to the progress. */
