@@ -160,6 +160,7 @@ export class Sync {
         await this.#transition('pause', async () => {
           await this.live.setPaused(true);
         });
+        this.pace.update();
       } catch (error) {
         this.begin();
         throw error;

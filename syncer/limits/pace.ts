@@ -123,11 +123,13 @@ export class Pace {
 
   /** What progress says of it. @param requested - the limits, as they were requested. */
   report(requested: Limits): NonNullable<SyncProgress['limits']> {
+    // While nothing works on the sync, nothing else does.
+    this.update();
     const { rates } = this.#allowance;
     const waiting = rateNames.filter((name) => this.#buckets[name].waiting > 0);
     const { copy, changes } = this.#held;
     const whole = (rate: number | undefined): number | null =>
-      rate === undefined ? null : Math.floor(rate);
+      rate === undefined ? null : rate < 1 ? Math.ceil(rate) : Math.floor(rate);
     const shareOf = (held: HeldTime): number => Math.round(held.shareOfLastMinute * 100) / 100;
     return {
       requested,

@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { Timestamp } from 'mongodb';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -120,16 +119,18 @@ export class LiveSync {
   /**
    * Changes the record, in the store first, if it is as expected there. Otherwise another instance has changed it, and its new
    * content is read.
+   * @returns whether this has changed it.
    * @throws SyncError ResetUnderWay if the sync is being reset: nothing is changed then.
    */
-  async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<void> {
+  async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<boolean> {
     if (await this.#store.updateSync(change, expected)) {
       this.adopt({ ...this.stored, ...change });
-      return;
+      return true;
     }
     await this.refresh();
     const { resetUnderWay } = this;
     if (resetUnderWay) throw resetUnderWay;
+    return false;
   }
 
   /**
@@ -138,15 +139,16 @@ export class LiveSync {
    * ResetUnderWay.
    */
   async setLimits(limits: Limits): Promise<void> {
-    do {
+    let isStored = false;
+    while (!isStored) {
       const { phase } = this.stored;
       if (phase === 'handover')
         throw new SyncError(
           'InvalidStateTransition',
           'limits is allowed once the reversal has moved the state: try again soon',
         );
-      await this.update({ limits }, { phase });
-    } while (!isDeepStrictEqual(this.stored.limits, limits));
+      isStored = await this.update({ limits }, { phase });
+    }
   }
 
   /** Adds a warning to the progress. */
