@@ -56,7 +56,7 @@ export class Pace {
     return this.#allowance.warnings;
   }
 
-  /** True while changes wait: then nothing waits for them in turn but what they hold back. */
+  /** True while a limit holds changes back: they are not applied soon. */
   get isHoldingChanges(): boolean {
     return this.#held.changes.isHeld;
   }
