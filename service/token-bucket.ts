@@ -25,8 +25,8 @@ interface Waiting {
 }
 
 /**
- * Lets amounts pass at a rate. What passes first since the rate was set, in a time t, is never more than `rate * t` and what a
- * burst may have, however large each amount is: one that is larger than the burst is saved up for. Who waits is served in turn.
+ * Lets amounts pass at a rate. While the rate stays, what passes in any time `t` is at most `rate * t` plus a burst, and plus what
+ * was saved up before for an amount larger than the burst. Who waits is served in turn.
  */
 export class TokenBucket {
   readonly #burstSeconds: number;

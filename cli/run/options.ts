@@ -1,7 +1,7 @@
 import { outputFormats } from '../render/formats.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { readerGoneExitCode } from '../../service/terminal.ts';
-import { limitFlags } from './limit-flags.ts';
+import { limitFlags } from '../limit-flags.ts';
 import { startFlags } from './start-body.ts';
 
 const deployments = {

@@ -10,7 +10,7 @@ import {
   startOptionSchemas,
   type StartOption,
 } from '../../sync-api/start-options.ts';
-import { limitsOf } from './limit-flags.ts';
+import { limitsOf } from '../limit-flags.ts';
 
 type Given = string | number | boolean | undefined;
 

@@ -9,7 +9,7 @@ import type { SyncProgress, SyncState } from '../api/combine.ts';
 import { mayStillCome, requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
 import type { SyncerCommand } from '../api/syncer-api.ts';
-import { limitsOf } from '../run/limit-flags.ts';
+import { limitsOf } from '../limit-flags.ts';
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
 import { fieldLines, formatted } from '../render/formats.ts';
 import { plainLine, verificationText, type View } from '../render/frame.ts';

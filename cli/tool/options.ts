@@ -4,7 +4,7 @@ import { SyncError } from '../../service/errors.ts';
 import { readTextFile } from '../../service/text-file.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { ApiAddress } from '../api/api-client.ts';
-import { limitFlags } from '../run/limit-flags.ts';
+import { limitFlags } from '../limit-flags.ts';
 
 const api = {
   url: {

@@ -11,6 +11,7 @@ import {
   changed,
   clusterSync,
   phaseAndReadiness,
+  readyMessage,
   runningWorld,
   shardedWorld,
   threeShards,
@@ -105,5 +106,19 @@ describe('spec.limits', () => {
     const { status, commands } = decide(clusterSync({ limits }), world);
     assert.match(phaseAndReadiness(status), /InvalidRequest/);
     assert.deepEqual(commands, []);
+  });
+
+  it('are said to have no effect on a tool that has none', () => {
+    const statusFor = (spec: Partial<ClusterSyncSpec>, answer = answers.copy) =>
+      decide(clusterSync(spec), runningWorld(answer)).status;
+    assert.match(phaseAndReadiness(statusFor({ limits })), /: False CommandNotSupported$/);
+    assert.match(readyMessage(statusFor({ limits })), /the syncer old .* spec\.limits/);
+    for (const status of [
+      statusFor({}),
+      statusFor({ limits: {} }),
+      statusFor({ limits }, reporting(limits)),
+      statusFor({ limits }, answers.idle),
+    ])
+      assert.doesNotMatch(phaseAndReadiness(status), /CommandNotSupported/);
   });
 });

@@ -36,13 +36,23 @@ export function limitCommands(
   });
 }
 
-/** Why an instance refuses the limits of the spec. */
+/** Why an instance does not hold the limits of the spec. */
 export function limitsCause(
   clusterSync: ClusterSync,
   views: readonly InstanceView[],
 ): ConditionCause | undefined {
   const request = requestOf(clusterSync);
+  const isLimited = Object.keys(limitsOf(clusterSync)).length > 0;
   for (const { instance, observation } of views) {
+    if (isLimited && observation?.answer?.kind === 'progress') {
+      const { progress } = observation.answer;
+      if (progress.limits === undefined && states.includes(progress.state))
+        return {
+          reason: 'CommandNotSupported',
+          message: `the syncer ${instance.id} has no limits: spec.limits have no effect on its sync (use a newer image)`,
+          level: 'stalled',
+        };
+    }
     const command = observation && lastOf(observation, 'limits');
     if (command?.kind !== 'refused' || command.request !== request) continue;
     return commandErrorCause(command.error, `the syncer ${instance.id}`, 'limits');

@@ -316,7 +316,6 @@ describe('spec.onDelete', () => {
     },
   } as const;
   const syncer = { ...clusterSync().spec.syncer, instances: 2 };
-  const seen: ClusterSyncStatus = { source: { kind: 'ReplicaSet', shards: ['rs'] } };
   for (const [what, sync, wayOut] of [
     ['is to run', clusterSync({ syncer }, { source }), ''],
     ['is to be started over', clusterSync({ syncer, startOver }, { source }), ''],

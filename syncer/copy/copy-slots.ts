@@ -39,7 +39,7 @@ export class CopySlot {
 
 /**
  * The batches of a copy that are under way, over all readers: as many as the limit says, and as fit in the memory. Who waits gets
- * a slot in turn. Every slot is given back however the work on its batch ends, so nobody waits longer than commands do.
+ * a slot in turn. Every slot is given back however the work on its batch ends, so nobody waits longer than commands do and limits make them.
  */
 export class CopySlots {
   readonly #limit: ConcurrencyLimit;

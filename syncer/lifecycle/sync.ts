@@ -160,6 +160,7 @@ export class Sync {
         await this.#transition('pause', async () => {
           await this.live.setPaused(true);
         });
+        this.pace.update();
       } catch (error) {
         this.begin();
         throw error;
@@ -266,14 +267,14 @@ export class Sync {
 
   /**
    * Stores limits, which replace all former ones, and takes them up.
-   * @throws SyncError ResetUnderWay; InvalidBody for limits that leave an instance too little.
+   * @throws SyncError ResetUnderWay; InvalidStateTransition while a reversal moves the state; InvalidBody for limits that leave an instance too little.
    */
   async setLimits(limits: Limits): Promise<void> {
     const { resetUnderWay, stored } = this.live;
     if (resetUnderWay) throw resetUnderWay;
     requireShares(limits, stored.instances.length);
     await this.#persist(async () => {
-      await this.live.update({ limits });
+      await this.live.setLimits(limits);
     });
     this.pace.update();
   }

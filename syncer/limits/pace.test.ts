@@ -63,6 +63,24 @@ describe('Pace', () => {
     assert.deepEqual(pace.report(now.limits).heldBackBy, []);
   });
 
+  it('reports what is so now, though nothing works that would take it up', () => {
+    const limits = { maxChangesPerSecond: 7 };
+    const { pace, now } = paceOf(limits);
+    Object.assign(now, { oplogState: 'unknown' });
+    assert.equal(pace.report(limits).allowed.changesPerSecond, 7);
+    assert.equal(pace.warnings.length, 1);
+    Object.assign(now, { view: { ...now.view, state: 'PAUSED' } });
+    assert.equal(pace.report(limits).allowed.changesPerSecond, null);
+    assert.deepEqual(pace.warnings, []);
+  });
+
+  it('does not report a share of less than one as nothing', () => {
+    const limits = { maxChangesPerSecond: 1 };
+    const { pace, now } = paceOf(limits);
+    Object.assign(now, { view: { ...now.view, instances: ['a', 'b', 'c'] } });
+    assert.equal(pace.report(limits).allowed.changesPerSecond, 1);
+  });
+
   it('takes on as much at a time as passes in a second, and one document or change at least', () => {
     const { pace } = paceOf({ maxCopyBytesPerSecond: 2_000_000, maxChangesPerSecond: 7 });
     const { fetch, changes } = pace.within(signal);

@@ -89,7 +89,7 @@ export class Pace {
     return this.#allowance.warnings;
   }
 
-  /** True while changes wait: then nothing waits for them in turn but what they hold back. */
+  /** True while a limit holds changes back: they are not applied soon. */
   get isHoldingChanges(): boolean {
     return this.#held.changes.isHeld;
   }
@@ -182,9 +182,11 @@ export class Pace {
 
   /** What progress says of it. @param requested - the limits, as they were requested. */
   report(requested: Limits): NonNullable<SyncProgress['limits']> {
+    // While nothing works on the sync, nothing else does.
+    this.update();
     const { copy, changes } = this.#held;
     const whole = (rate: number | undefined): number | null =>
-      rate === undefined ? null : Math.floor(rate);
+      rate === undefined ? null : rate < 1 ? Math.ceil(rate) : Math.floor(rate);
     const shareOf = (held: HeldTime): number => Math.round(held.shareOfLastMinute * 100) / 100;
     return {
       requested,

@@ -64,7 +64,7 @@ function minuteOfDay(atMs: number, timeZone: string): number {
   return valueOf('hour') * 60 + valueOf('minute');
 }
 
-/** Making one takes long, and it is asked every second. There are no more than windows in the schedules of a process. */
+/** By time zone: creating one is slow, and one is needed every second. A schedule has fewer windows than this. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 const maxFormats = 64;
 

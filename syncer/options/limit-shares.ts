@@ -12,7 +12,7 @@ const divided = [
 
 /**
  * Makes sure that each instance has at least what the schema requires of a whole sync, at any time of the day. With less, a copy
- * would begin again and again: a source closes a cursor that waits for ten minutes (cursorTimeoutMillis).
+ * would begin again and again: a source closes a cursor that waits for ten minutes.
  * @param instances - how many divide the limits.
  * @throws SyncError InvalidBody with the least that this number of instances accepts.
  */

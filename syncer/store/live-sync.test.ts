@@ -31,8 +31,9 @@ class Memory {
         const { record } = this;
         return await call('readSync', () => record);
       },
-      updateSync: async (change) =>
+      updateSync: async (change, { phase = this.record.phase } = {}) =>
         await call('updateSync', () => {
+          if (phase !== this.record.phase) return false;
           this.record = { ...this.record, ...change };
           return true;
         }),
@@ -158,5 +159,32 @@ describe('LiveSync', () => {
     await assert.rejects(live.requireUnchanged(), isAnother);
     await assert.rejects(live.refresh(), isAnother);
     assert.deepEqual(live.stored, running);
+  });
+});
+
+describe('limits', () => {
+  const limits = { maxChangesPerSecond: 7 };
+
+  it('are stored whatever the phase has become', async () => {
+    const memory = new Memory();
+    memory.record = { ...running, phase: 'copy' };
+    const live = liveOn(memory);
+    memory.record = running;
+    await live.setLimits(limits);
+    assert.deepEqual(memory.record.limits, limits);
+    assert.deepEqual(live.stored.limits, limits);
+  });
+
+  it('are refused while a reversal moves the record: they would stay with the former one', async () => {
+    const known = new Memory();
+    known.record = { ...running, phase: 'handover' };
+    const refused = { name: 'InvalidStateTransition' };
+    await assert.rejects(liveOn(known).setLimits(limits), refused);
+    const memory = new Memory();
+    const live = liveOn(memory);
+    // Another instance was given the reversal.
+    memory.record = { ...running, phase: 'handover' };
+    await assert.rejects(live.setLimits(limits), refused);
+    for (const { record } of [known, memory]) assert.deepEqual(record.limits, {});
   });
 });

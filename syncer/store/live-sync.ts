@@ -1,6 +1,7 @@
 import type { Timestamp } from 'mongodb';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Limits } from '../../sync-api/json.ts';
 import { instancesWithoutCommand, resetError, stateOf } from './instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './records.ts';
 import type { LeaseStore } from './lease-store.ts';
@@ -118,16 +119,36 @@ export class LiveSync {
   /**
    * Changes the record, in the store first, if it is as expected there. Otherwise another instance has changed it, and its new
    * content is read.
+   * @returns whether this has changed it.
    * @throws SyncError ResetUnderWay if the sync is being reset: nothing is changed then.
    */
-  async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<void> {
+  async update(change: Partial<SyncRecord>, expected?: Partial<SyncRecord>): Promise<boolean> {
     if (await this.#store.updateSync(change, expected)) {
       this.adopt({ ...this.stored, ...change });
-      return;
+      return true;
     }
     await this.refresh();
     const { resetUnderWay } = this;
     if (resetUnderWay) throw resetUnderWay;
+    return false;
+  }
+
+  /**
+   * Changes the limits. It may be repeated if it failed.
+   * @throws SyncError InvalidStateTransition while a reversal moves the record: the one that it has read would be stored without them;
+   * ResetUnderWay.
+   */
+  async setLimits(limits: Limits): Promise<void> {
+    let isStored = false;
+    while (!isStored) {
+      const { phase } = this.stored;
+      if (phase === 'handover')
+        throw new SyncError(
+          'InvalidStateTransition',
+          'limits is allowed once the reversal has moved the state: try again soon',
+        );
+      isStored = await this.update({ limits }, { phase });
+    }
   }
 
   /** Adds a warning to the progress. */

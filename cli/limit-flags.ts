@@ -1,8 +1,8 @@
-import { SyncError } from '../../service/errors.ts';
-import type { OptionRow, OptionTable } from '../../service/options.ts';
-import { readYamlFile } from '../../service/text-file.ts';
-import type { Limits } from '../../sync-api/json.ts';
-import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
+import { SyncError } from '../service/errors.ts';
+import type { OptionRow, OptionTable } from '../service/options.ts';
+import { readYamlFile } from '../service/text-file.ts';
+import type { Limits } from '../sync-api/json.ts';
+import schema from '../sync-api/start-body.schema.json' with { type: 'json' };
 
 const { definitions } = schema;
 
