@@ -109,7 +109,7 @@ describe('spec.limits', () => {
   });
 
   it('are said to have no effect on a tool that has none', () => {
-    const statusFor = (spec: Partial<ClusterSyncSpec>, answer = answers.copy) =>
+    const statusFor = (spec: Partial<ClusterSyncSpec>, answer = changed(answers.copy, {})) =>
       decide(clusterSync(spec), runningWorld(answer)).status;
     assert.match(phaseAndReadiness(statusFor({ limits })), /: False CommandNotSupported$/);
     assert.match(readyMessage(statusFor({ limits })), /the syncer old .* spec\.limits/);
