@@ -266,7 +266,7 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
     ...['apiTargetAt', 'callOperand', 'selectorLabels', 'itemsOf'],
     ...['metadataOf', 'formatJunit', 'proofText'],
     ...['isLoopback', 'checkEntries', 'namespaceOf', 'requestedShardKey', 'shardKeyOf'],
-    ...['parseStartBody'],
+    ...['parseStartBody', 'parseStoredLimits'],
   ],
   'writes to a terminal what `harmless` and its kin, above, have made of it': [
     ...['writeOut', 'writeError', 'writeLog', 'writeDrawn', 'isOutTerminal', 'Screen'],

@@ -30,9 +30,9 @@ const failed = {
   error: { name: 'OplogRolledOver', description: 'gone', isLasting: true },
 } as const;
 
-const source = { kind: 'ReplicaSet', shards: ['rs'] } as const;
+const replicaSet = { kind: 'ReplicaSet', shards: ['rs'] } as const;
 
-const begun: ClusterSyncStatus = { source, startedAt: '2026-01-01T00:00:00Z' };
+const begun: ClusterSyncStatus = { source: replicaSet, startedAt: '2026-01-01T00:00:00Z' };
 
 const startOver = { token: 'one', destination: 'Clean' } as const;
 
@@ -87,7 +87,7 @@ describe('spec.startOver', () => {
     assert.deepEqual([source, startedAt, totals, instances], Array(4).fill(undefined));
     assert.equal(first.requeueAfterMs, 0);
 
-    const next = { ...first.status, ...(begun.source && { source }) };
+    const next = { ...first.status, source: replicaSet };
     const second = decide(clusterSync({ startOver }, next), runningWorld(idle));
     assert.match(commandsOf(second).join(), /^start /);
     assert.deepEqual(second.status.startOver, { token: 'one', state: 'Done' });
@@ -317,11 +317,11 @@ describe('spec.onDelete', () => {
   } as const;
   const syncer = { ...clusterSync().spec.syncer, instances: 2 };
   for (const [what, sync, wayOut] of [
-    ['is to run', clusterSync({ syncer }, { source }), ''],
-    ['is to be started over', clusterSync({ syncer, startOver }, { source }), ''],
+    ['is to run', clusterSync({ syncer }, { source: replicaSet }), ''],
+    ['is to be started over', clusterSync({ syncer, startOver }, { source: replicaSet }), ''],
     [
       'is to be ended',
-      deleted({ syncer, onDelete: 'Clean' }, { source }),
+      deleted({ syncer, onDelete: 'Clean' }, { source: replicaSet }),
       '; to release it as it is, set spec.onDelete to Keep',
     ],
   ] as const)
