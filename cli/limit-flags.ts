@@ -77,7 +77,7 @@ function readLimits(path: string): Limits {
   const option = '--limits-file';
   const parsed = readYamlFile({ path, option });
   const limits = isMapping(parsed) && 'limits' in parsed ? parsed['limits'] : parsed;
-  if (isMapping(limits)) return limits as Limits;
+  if (isMapping(limits)) return limits;
   throw new SyncError('InvalidOption', `${option}: ${path} cannot be read: it holds no mapping`);
 }
 

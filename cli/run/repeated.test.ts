@@ -178,15 +178,9 @@ describe('clustersync run, before it continues the sync that is there,', () => {
         calls.push(name);
         await Promise.resolve();
       };
-      const progress = {
-        ...found({ state: states[0] }),
-        instances: states.map((state) => ({ state })),
-      };
+      const progress = syncOf(...states.map((state) => ({ state })));
       const target = { start: called('start'), limits: called('limits') };
-      await beginSync(
-        { instances: target, body: given, signal },
-        progress as unknown as SyncProgress,
-      );
+      await beginSync({ instances: target, body: given, signal }, progress);
       return calls;
     };
     const limited = { ...body, limits };

@@ -147,7 +147,10 @@ export function placesOf(
         replace('boolean', node, node.kind === ts.SyntaxKind.TrueKeyword ? 'false' : 'true');
     } else if (ts.isNumericLiteral(node)) lookAtNumber(node);
     else if (ts.isArrayLiteralExpression(node)) {
-      if (!isAssigned(node)) node.elements.forEach((_, index) => without(node.elements, index));
+      if (!isAssigned(node))
+        node.elements.forEach((_, index) => {
+          without(node.elements, index);
+        });
     } else if (ts.isObjectLiteralExpression(node)) {
       node.properties.forEach((property, index) => {
         if (mayBeLeftOut(checker, node, property)) without(node.properties, index);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
-import type { CommandState } from '../operand/observation.ts';
+import type { CommandState, ProgressAnswer } from '../operand/observation.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
 import { startBody } from './resources.ts';
-import type { SyncerCommand } from './syncer-client.ts';
+import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import {
   answers,
   changed,
@@ -109,8 +109,10 @@ describe('spec.limits', () => {
   });
 
   it('are said to have no effect on a tool that has none', () => {
-    const statusFor = (spec: Partial<ClusterSyncSpec>, answer = changed(answers.copy, {})) =>
-      decide(clusterSync(spec), runningWorld(answer)).status;
+    const statusFor = (
+      spec: Partial<ClusterSyncSpec>,
+      answer: ProgressAnswer<SyncerProgress> = answers.copy,
+    ) => decide(clusterSync(spec), runningWorld(answer)).status;
     assert.match(phaseAndReadiness(statusFor({ limits })), /: False CommandNotSupported$/);
     assert.match(readyMessage(statusFor({ limits })), /the syncer old .* spec\.limits/);
     for (const status of [

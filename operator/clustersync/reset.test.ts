@@ -12,12 +12,10 @@ import {
   changed,
   clusterSync,
   emptyWorld,
-  observationOf,
   phaseAndReadiness,
   readyMessage,
   resetAndIdle,
   reversed,
-  runningPod,
   runningWorld,
   shardedWorld,
   threeShards,
@@ -305,49 +303,6 @@ describe('spec.onDelete', () => {
     assert.deepEqual(done.commands, []);
     assert.deepEqual(done.finalizers, []);
   });
-
-  const ofOthers = {
-    kind: 'error',
-    error: {
-      name: 'NotAnInstance',
-      description:
-        'the sync was started with 1 instance (old), not with 2 instances (old-0, old-1)',
-      isLasting: true,
-    },
-  } as const;
-  const syncer = { ...clusterSync().spec.syncer, instances: 2 };
-  for (const [what, sync, wayOut] of [
-    ['is to run', clusterSync({ syncer }, { source: replicaSet }), ''],
-    ['is to be started over', clusterSync({ syncer, startOver }, { source: replicaSet }), ''],
-    [
-      'is to be ended',
-      deleted({ syncer, onDelete: 'Clean' }, { source: replicaSet }),
-      '; to release it as it is, set spec.onDelete to Keep',
-    ],
-  ] as const)
-    it(`leaves a sync of other instances alone, and says which of them can end it, when it ${what}`, () => {
-      const ids = ['old-0', 'old-1'];
-      const names = ids.map((_, index) => `orders-syncer-${index}`);
-      const decision = decide(sync, {
-        ...runningWorld(undefined),
-        pods: new Map(names.map((name) => [name, runningPod(name, ids)])),
-        observations: new Map(ids.map((id) => [id, observationOf(ofOthers)])),
-        claim: { kind: 'open', isContested: false },
-      });
-      assert.deepEqual(commandsOf(decision), []);
-      assert.equal(decision.finalizers, undefined);
-      assert.equal(decision.isEnded, false);
-      assert.equal(phaseAndReadiness(decision.status), 'Stalled: False PreconditionFailed');
-      assert.equal(
-        readyMessage(decision.status),
-        [
-          'the syncer old-0 reports NotAnInstance: the sync was started with 1 instance (old), not with 2 instances (old-0, old-1) ',
-          '(Continue or end (reset) that sync with exactly the instances that the description names: a ClusterSync with the same ',
-          'spec.source.name and their number as spec.syncer.instances (none if they are the shards of the source), or one process ',
-          `for each, with all names in --ids (--id for one).)${wayOut}`,
-        ].join(''),
-      );
-    });
 
   it('says that it cannot be done, and how to get out: with Keep it goes at once', () => {
     const unreachable = { sinceMs: nowMs - 60_000, description: 'no route' };

@@ -1,7 +1,8 @@
 import type { OplogState } from '../monitor/oplog-window.ts';
 import type { LimitsNow } from '../options/limit-schedule.ts';
 import type { SyncView } from '../store/records.ts';
-import type { Brake, BrakeName, Reading } from './brakes.ts';
+import type { BrakeName } from '../options/hold-back.ts';
+import type { Brake, Reading } from './brakes.ts';
 
 /** What is limited, by the name that people give it. */
 export type RateName =

@@ -1,11 +1,5 @@
-import type { Limits } from '../../sync-api/json.ts';
 import { durationText } from '../../service/quantities.ts';
-
-/** The limits that hold the work back by what is measured on the servers. */
-export type HoldBack = NonNullable<Limits['holdBack']>;
-
-/** One of {@link HoldBack}. */
-export type BrakeName = keyof HoldBack;
+import { type BrakeName, brakeNames, type HoldBack } from '../options/hold-back.ts';
 
 /** What is measured for a limit, and where. */
 export interface Gauge {
@@ -40,14 +34,6 @@ const sidesOf: Readonly<Record<BrakeName, readonly Gauge['side'][]>> = {
   maxCacheDirtyPercent: ['destination'],
   minFreeDiskPercent: ['destination'],
 };
-
-/** The limits that there are, in the order in which they are told. */
-export const brakeNames = [
-  'maxReplicationLagSeconds',
-  'maxQueuedOperations',
-  'maxCacheDirtyPercent',
-  'minFreeDiskPercent',
-] as const satisfies BrakeName[];
 
 /** What is to be measured. */
 export function gaugesOf(holdBack: HoldBack): Gauge[] {

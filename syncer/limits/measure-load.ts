@@ -4,7 +4,8 @@ import { type Deadline, runCommand } from '../../mongo/run-command.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { messageOf } from '../../service/errors.ts';
-import { type BrakeName, type Gauge, gaugesOf, type HoldBack, type Reading } from './brakes.ts';
+import type { BrakeName, HoldBack } from '../options/hold-back.ts';
+import { type Gauge, gaugesOf, type Reading } from './brakes.ts';
 
 /** Within what time a server must answer: later, nothing is known. */
 const deadlineMs = 5_000;

@@ -9,14 +9,8 @@ import {
   type PacedKind,
   type RateName,
 } from './allowed-rates.ts';
-import {
-  type Brake,
-  type BrakeName,
-  brakesAfter,
-  brakeText,
-  type HoldBack,
-  type Reading,
-} from './brakes.ts';
+import type { BrakeName, HoldBack } from '../options/hold-back.ts';
+import { type Brake, brakesAfter, brakeText, type Reading } from './brakes.ts';
 
 /** What passes at once after a time without any work, and how much work is taken on at a time: that of one second. */
 const burstSeconds = 1;

@@ -1,7 +1,7 @@
 import { Counter, Gauge } from 'prom-client';
 import type { SyncError } from '../../service/errors.ts';
 import type { SyncState } from '../store/transitions.ts';
-import { type BrakeName, brakeNames } from '../limits/brakes.ts';
+import { type BrakeName, brakeNames } from '../options/hold-back.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';

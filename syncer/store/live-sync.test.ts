@@ -31,8 +31,9 @@ class Memory {
         const { record } = this;
         return await call('readSync', () => record);
       },
-      updateSync: async (change, { phase = this.record.phase } = {}) =>
+      updateSync: async (change, condition) =>
         await call('updateSync', () => {
+          const { phase = this.record.phase } = condition ?? {};
           if (phase !== this.record.phase) return false;
           this.record = { ...this.record, ...change };
           return true;

@@ -104,7 +104,7 @@ describe('limits by what is measured', () => {
     const { cursor } = metrics as {
       readonly cursor: { readonly open: { readonly total: number } };
     };
-    return Number(cursor.open.total);
+    return cursor.open.total;
   }
 
   it('hold changes, a pause does not wait for them, and a commit lifts them and says so', async () => {
