@@ -42,7 +42,7 @@ const sidesOf: Readonly<Record<BrakeName, readonly Gauge['side'][]>> = {
 };
 
 /** The limits that there are, in the order in which they are told. */
-export const brakeNames = [
+const brakeNames = [
   'maxReplicationLagSeconds',
   'maxQueuedOperations',
   'maxCacheDirtyPercent',

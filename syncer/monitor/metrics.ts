@@ -1,7 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import type { SyncError } from '../../service/errors.ts';
 import type { SyncState } from '../store/transitions.ts';
-import { type BrakeName, brakeNames } from '../limits/brakes.ts';
 import type { SyncMonitor } from './monitor.ts';
 import { metricPrefix } from './work-counters.ts';
 import { catchUpOf, lagOf } from './lag.ts';
@@ -24,7 +23,7 @@ export interface MeasuredPace {
   readonly rate: (name: keyof typeof rates) => number | undefined;
   readonly heldSeconds: (work: (typeof heldWorks)[number]) => number;
   /** The limits for which something waits now. */
-  readonly reasons: ReadonlySet<keyof typeof rates | BrakeName>;
+  readonly reasons: ReadonlySet<(typeof reasons)[number]>;
 }
 
 /** The limits that are rates, and the metric of each. */
@@ -40,7 +39,16 @@ const rates = {
   maxChangesPerSecond: ['allowed_changes_per_second', 'Changes a second that may be applied now.'],
 } as const;
 
-const reasons = [...(Object.keys(rates) as (keyof typeof rates)[]), ...brakeNames];
+/** The limits for which work may wait, and which name it in a metric. */
+const reasons = [
+  'maxCopyBytesPerSecond',
+  'maxCopyDocumentsPerSecond',
+  'maxChangesPerSecond',
+  'maxReplicationLagSeconds',
+  'maxQueuedOperations',
+  'maxCacheDirtyPercent',
+  'minFreeDiskPercent',
+] as const;
 
 const heldWorks = ['copy', 'changes'] as const;
 
