@@ -81,7 +81,7 @@ describe('limits by what is measured', () => {
 
   it('hold a copy for longer than the source keeps its cursors', async () => {
     await using syncer = await pair.syncer();
-    const slow = { maxCopyDocumentsPerSecond: 100 };
+    const slow = { maxCopyDocumentsPerSecond: 100, maxConcurrentBatches: 1 };
     await syncer.start({ ...forward, limits: slow });
     await until('more than a burst is copied', async () => (await countCopied()) > 150);
     await limit(syncer, { ...slow, ...fullDisk });
