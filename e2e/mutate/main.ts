@@ -32,7 +32,9 @@ const unchangedLimitSeconds = 3600;
 
 /** All places of the rooms, in the order of their paths. */
 function allPlaces(rooms: readonly string[]): readonly Place[] {
-  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), ts.sys.readFile) as {
+  const { config } = ts.readConfigFile(join(root, 'tsconfig.json'), (path) =>
+    ts.sys.readFile(path),
+  ) as {
     readonly config: unknown;
   };
   const { fileNames, options } = ts.parseJsonConfigFileContent(config, ts.sys, root);

@@ -148,7 +148,7 @@ export function placesOf(
     } else if (ts.isNumericLiteral(node)) lookAtNumber(node);
     else if (ts.isArrayLiteralExpression(node)) {
       if (!isAssigned(node) && !isTuple(checker, node))
-        node.elements.forEach((_, index) => without(node.elements, index));
+        for (const index of node.elements.keys()) without(node.elements, index);
     } else if (ts.isObjectLiteralExpression(node)) {
       node.properties.forEach((property, index) => {
         if (mayBeLeftOut(checker, node, property)) without(node.properties, index);

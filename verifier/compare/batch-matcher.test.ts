@@ -115,7 +115,7 @@ describe('BatchMatcher', () => {
     [
       'of one _id',
       [{ _id: 0, v: 0 }],
-      numbered(maxDifferences + 1, 1).map(({ v }) => ({ _id: 0, v })),
+      Array.from({ length: maxDifferences + 1 }, () => ({ _id: 0, v: 1 })),
     ],
   ];
   for (const [what, source, destination] of tooMany) {
