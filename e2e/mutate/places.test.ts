@@ -50,6 +50,7 @@ const nothing: readonly (readonly [what: string, text: string])[] = [
   ['in texts', inFunction('const text = `${a + 1} ${p && q}`;')],
   ['in the arguments of errors', inFunction('const error = new Error(p ? "1" : "2");')],
   ['in times', inFunction('const delayMs = 60 * 10;')],
+  ['in pairs', 'function f(a: string) { let pair: [string, string] = [a, a]; }'],
   ['in endless loops', 'function f() { while (true); }'],
   ['in what a constructor must do', 'class A { b; constructor(b: number) { this.b = b; } }'],
 ];

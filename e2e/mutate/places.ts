@@ -147,10 +147,8 @@ export function placesOf(
         replace('boolean', node, node.kind === ts.SyntaxKind.TrueKeyword ? 'false' : 'true');
     } else if (ts.isNumericLiteral(node)) lookAtNumber(node);
     else if (ts.isArrayLiteralExpression(node)) {
-      if (!isAssigned(node))
-        node.elements.forEach((_, index) => {
-          without(node.elements, index);
-        });
+      if (!isAssigned(node) && !isTuple(checker, node))
+        for (const index of node.elements.keys()) without(node.elements, index);
     } else if (ts.isObjectLiteralExpression(node)) {
       node.properties.forEach((property, index) => {
         if (mayBeLeftOut(checker, node, property)) without(node.properties, index);
@@ -282,6 +280,12 @@ function isAssigned(node: ts.ArrayLiteralExpression): boolean {
     parent.operatorToken.kind === ts.SyntaxKind.EqualsToken &&
     parent.left === node
   );
+}
+
+/** Whether the type of an array asks for each of its elements. */
+function isTuple(checker: ts.TypeChecker, node: ts.ArrayLiteralExpression): boolean {
+  const type = checker.getContextualType(node);
+  return type !== undefined && checker.isTupleType(type);
 }
 
 /** A part of an object that its type does not ask for: the option of a command, say. */

@@ -64,8 +64,9 @@ export class PlaceTrials {
 
   async #tryUnits(files: readonly string[]): Promise<Pick<Verdict, 'failure' | 'ran'> | undefined> {
     if (files.length === 0) return undefined;
-    const { copy, unitLimitSeconds } = this.#settings;
-    const { failure } = await tryTests(copy, 'unit tests', files, unitLimitSeconds, this.#signal);
+    const { copy, unitLimitSeconds: limitSeconds } = this.#settings;
+    const end = { limitSeconds, isBailing: true };
+    const { failure } = await tryTests(copy, 'unit tests', files, end, this.#signal);
     return failure === undefined ? undefined : { failure, ran: '' };
   }
 
@@ -105,7 +106,7 @@ export class PlaceTrials {
 
   async #trySpec(spec: string, knownSeconds: number): Promise<Trial> {
     const { copy } = this.#settings;
-    const limitSeconds = 60 + 3 * knownSeconds;
-    return await tryTests(copy, 'integration specs', [spec], limitSeconds, this.#signal);
+    const end = { limitSeconds: 60 + 3 * knownSeconds, isBailing: true };
+    return await tryTests(copy, 'integration specs', [spec], end, this.#signal);
   }
 }

@@ -19,8 +19,18 @@ const options: Readonly<Record<Level, readonly string[]>> = {
 /** What became of a run of tests. */
 export interface Trial {
   readonly seconds: number;
-  /** What failed: a file with its first test that did, or how the run ended; undefined where all have passed. */
+  /** What failed: a file with its test that did, or how the run ended; undefined where all have passed. */
   readonly failure: string | undefined;
+  /** The files of the tests that failed; empty where the run did not come to its end. */
+  readonly failedFiles: readonly string[];
+}
+
+/** How a run of tests ends. */
+export interface TrialEnd {
+  /** A run that takes longer is ended, and has failed: a change may make an endless loop. */
+  readonly limitSeconds: number;
+  /** Whether the first failure ends it. */
+  readonly isBailing: boolean;
 }
 
 /** Mocha's report, as far as it is read. */
@@ -28,15 +38,12 @@ interface Report {
   readonly failures: readonly { readonly file?: string; readonly fullTitle: string }[];
 }
 
-/**
- * Runs test files in a copy of the tree until the first failure.
- * @param limitSeconds - a run that takes longer is ended, and has failed: a change may make an endless loop.
- */
+/** Runs test files in a copy of the tree. Rejects when the signal is aborted. */
 export async function tryTests(
   { path, folder }: TreeCopy,
   level: Level,
   files: readonly string[],
-  limitSeconds: number,
+  { limitSeconds, isBailing }: TrialEnd,
   signal: AbortSignal,
 ): Promise<Trial> {
   const report = join(folder, 'report.json');
@@ -48,7 +55,7 @@ export async function tryTests(
     const end = await runCommand(
       [
         ...(['env', '--chdir', path] as const),
-        ...[process.execPath, mocha, ...options[level], '--bail'],
+        ...[process.execPath, mocha, ...options[level], ...(isBailing ? ['--bail'] : [])],
         ...['--reporter', 'json', '--reporter-option', `output=${report}`],
         ...files,
       ],
@@ -58,17 +65,30 @@ export async function tryTests(
     signal.throwIfAborted();
     const seconds = Math.round((performance.now() - beganAtMs) / 1000);
     // A process whose tests wait for nothing that could come ends as if all were well.
-    if (end === okExit && existsSync(report)) return { seconds, failure: undefined };
-    if (limit.aborted) return { seconds, failure: `the limit of ${limitSeconds} s` };
-    return { seconds, failure: firstFailure(report, path) ?? `a run that broke off (${end})` };
+    if (end === okExit && existsSync(report))
+      return { seconds, failure: undefined, failedFiles: [] };
+    if (limit.aborted)
+      return { seconds, failure: `the limit of ${limitSeconds} s`, failedFiles: [] };
+    const failures = failuresIn(report, path);
+    const [first] = failures;
+    const failure = first ? `${first.file}: ${first.title}` : `a run that broke off (${end})`;
+    return { seconds, failure, failedFiles: [...new Set(failures.map(({ file }) => file))] };
   } finally {
     closeSync(output);
   }
 }
 
-function firstFailure(report: string, root: string): string | undefined {
-  if (!existsSync(report)) return undefined;
+interface Failure {
+  /** From the root of the copy. */
+  readonly file: string;
+  readonly title: string;
+}
+
+function failuresIn(report: string, root: string): readonly Failure[] {
+  if (!existsSync(report)) return [];
   const { failures } = JSON.parse(readFileSync(report, 'utf8')) as Report;
-  const [first] = failures;
-  return first && `${first.file?.replace(`${root}/`, '') ?? 'a hook'}: ${first.fullTitle}`;
+  return failures.map(({ file = 'a hook', fullTitle }) => ({
+    file: file.replace(`${root}/`, ''),
+    title: fullTitle,
+  }));
 }
