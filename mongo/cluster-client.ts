@@ -143,6 +143,13 @@ export class FormerConnections {
     this.#firstAskedAtMs ??= performance.now();
   }
 
+  /** Those of the processes that work under another name. What they have sent arrives within 30 s from now. */
+  of(appName: string): FormerConnections {
+    const others = new FormerConnections(appName, this.#name.mark);
+    others.takeOver();
+    return others;
+  }
+
   /**
    * How many of them the primary, or any router, considers open, until there were none once, or 30 s after the first question
    * or the takeover.

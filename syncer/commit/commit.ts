@@ -10,6 +10,7 @@ import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { Source } from '../source/source.ts';
+import { commitTimeWrites } from '../store/instances.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
 import { Restoration } from './restore.ts';
@@ -67,12 +68,10 @@ export class Commit {
         await setWriteBlocking(sourceCluster, true, signal, () => {
           store.requireLease();
         });
-      // The time is later than anything that any instance has applied: what instances read from here on waits for it
-      // (awaitCommitTime).
-      const committing = { state: 'COMMITTING', commitTime: null } as const;
-      await live.update({ isFixingCommitTime: true }, committing);
-      const commitTime = await source.writeNoop('commit');
-      await live.update({ commitTime }, { commitTime: null });
+      const { intention, time } = commitTimeWrites;
+      await live.update(intention.change, intention.expected);
+      const { change, expected } = time(await source.writeNoop('commit'));
+      await live.update(change, expected);
     });
   }
 

@@ -4,6 +4,7 @@ import { earlierConnections } from '../../mongo/earlier-connections.ts';
 import type { RetryWarnings } from '../../mongo/retry-warnings.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
+import { syncerName } from '../store/clusters.ts';
 import { destinationKindOf } from './destination-kind.ts';
 
 const pollMs = 50;
@@ -46,6 +47,23 @@ export async function awaitEarlierConnections(
 ): Promise<void> {
   await untilNone(waiting, 'connections', async () => {
     return await earlierConnections(cluster, waiting.signal);
+  });
+}
+
+/**
+ * Waits until a cluster has seen the end of the connections of other instances, or for 30 s: each of them was the coordinator,
+ * and the network may hold a change of the catalog that it has sent.
+ */
+export async function awaitConnectionsOf(
+  instances: readonly string[],
+  waiting: Waiting,
+  cluster: ClusterClient,
+): Promise<void> {
+  const others = instances.map((id) => cluster.formerConnections.of(`${syncerName}${id}`));
+  await untilNone(waiting, 'connections', async () => {
+    let sum = 0;
+    for (const each of others) sum += await each.count(cluster, waiting.signal);
+    return sum;
   });
 }
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import type { Timestamp, Document } from 'mongodb';
+import type { Document } from 'mongodb';
 import {
   type Phase,
   isAppliedInOrder,
   type Partition,
   type TrackedCollection,
 } from '../store/records.ts';
-import type { Assembly } from '../store/instances.ts';
+import type { Assembly, StreamPlace } from '../store/instances.ts';
 import { hashText } from '../../mongo/canonical-id.ts';
 
 /** The part of a phase that only one instance does, while the others wait. */
@@ -16,13 +16,6 @@ export interface CoordinatorWork {
   readonly waitsFor?: (assembly: Assembly) => string | undefined;
   /** Takes the sync to the next phase. May be repeated, also by another instance. */
   readonly run: () => Promise<void>;
-}
-
-/** The place of a change in the change stream. */
-export interface StreamPlace {
-  /** As texts, places sort in the order of the stream. */
-  readonly text: string;
-  readonly time: Timestamp;
 }
 
 /** How the instances of a sync work together. */

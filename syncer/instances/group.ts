@@ -1,10 +1,15 @@
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
-import { isAtMost } from '../../mongo/cluster-time.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncStore } from '../store/store.ts';
-import type { Coordination, CoordinatorWork, StreamPlace, Share } from './coordination.ts';
-import { workWaitsFor, type Assembly } from '../store/instances.ts';
+import type { Coordination, CoordinatorWork, Share } from './coordination.ts';
+import {
+  changeWaitsFor,
+  isSettled,
+  isTimeOfCommitDue,
+  type Assembly,
+  type StreamPlace,
+} from '../store/instances.ts';
 import { Lease, LeaseLost } from './lease.ts';
 
 /** How often to read the others' state: while something waits for them, and while nothing does. */
@@ -67,27 +72,20 @@ export class Group implements Coordination {
     if (!mine.isDone) await this.#retrying(this.#parts.reloadCatalog);
   }
 
-  async meet({ text: place, time }: StreamPlace, apply: () => Promise<void>): Promise<void> {
+  async meet(place: StreamPlace, apply: () => Promise<void>): Promise<void> {
     const { live, store, reloadCatalog } = this.#parts;
     const mine = { isDone: false };
     await this.#retrying(async () => {
-      await store.saveArrival(place);
+      await store.saveArrival(place.text);
     });
     await this.#until('catalog change', async (assembly) => {
-      const { catalogEvent, commitTime } = assembly.sync;
-      if (catalogEvent !== null && catalogEvent >= place) return undefined;
-      // Others may never reach it.
-      if (commitTime !== null && isAtMost(commitTime, time)) return undefined;
-      const reason = workWaitsFor(
-        assembly,
-        'reached a catalog change',
-        ({ arrivedAt }) => arrivedAt !== null && arrivedAt >= place,
-      );
-      return await this.#coordinate(reason, async () => {
+      const { catalogEvent } = assembly.sync;
+      if (isSettled(assembly.sync, place)) return undefined;
+      return await this.#coordinate(changeWaitsFor(assembly, place), async () => {
         await apply();
         this.requireLease();
         await this.#retrying(async () => {
-          await live.update({ catalogEvent: place }, { catalogEvent });
+          await live.update({ catalogEvent: place.text }, { catalogEvent });
         });
         mine.isDone = true;
       });
@@ -100,9 +98,8 @@ export class Group implements Coordination {
     for (;;) {
       await this.#retrying(async () => {
         await this.#look();
-        const { state, commitTime } = live.stored;
-        if (state !== 'COMMITTING' || commitTime !== null || !this.#lease.isHeld) return;
-        if (live.hasEveryInstanceCommand) await whileCoordinator(fixCommitTime);
+        if (this.#lease.isHeld && isTimeOfCommitDue(live.stored))
+          await whileCoordinator(fixCommitTime);
       });
       await sleep(watchMs, signal);
     }

@@ -1,5 +1,4 @@
 import type { Timestamp } from 'mongodb';
-import { isAtMost } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { withHeapGrowth } from '../../service/heap-growth.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -19,7 +18,7 @@ import type { SyncerTuning } from '../options/syncer-options.ts';
 import { HandOver } from '../reverse/hand-over.ts';
 import type { StreamStart } from '../source/change-reader.ts';
 import type { Source } from '../source/source.ts';
-import { commandWaitsFor, workWaitsFor } from '../store/instances.ts';
+import { commandWaitsFor, commitWaitsFor, workWaitsFor } from '../store/instances.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { InstanceRecord, Phase, SyncRecord } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
@@ -95,9 +94,12 @@ export class SyncRun {
 
   /** Takes over from another coordinator. */
   async takeOver(): Promise<void> {
-    const { catalog, store } = this.#parts;
+    const { catalog, store, syncStore, destination } = this.#parts;
+    const { lease } = syncStore;
     await store.step('coordination', async () => {
+      await destination.awaitFormerCoordinators(await lease.readFormer());
       await this.endEarlierWork({ isCoordinator: true });
+      await lease.forgetFormer();
       await catalog.reload();
     });
     if (store.live.current.phase === 'changes') await this.#catalogChanges.finishCollections();
@@ -179,12 +181,7 @@ export class SyncRun {
           const commitTime = commitTimeOf(live);
           await coordination.asCoordinator({
             phase,
-            waitsFor: (assembly) =>
-              workWaitsFor(
-                assembly,
-                'applied the changes up to the commit',
-                ({ appliedTime }) => appliedTime !== null && isAtMost(commitTime, appliedTime),
-              ),
+            waitsFor: (assembly) => commitWaitsFor(assembly, commitTime),
             run: async () => {
               await this.#commit.settle(commitTime);
               await advance({ phase: 'restoring' });

@@ -119,12 +119,9 @@ export class HandOver {
     const to = syncStore.on(cluster);
     await store.step('reverse', async () => {
       await awaitEarlierConnections(this.#parts, cluster);
-      cluster.writeGuard.right = this.#right;
-      try {
+      await this.#withRight(async () => {
         await this.#moveTo(to);
-      } finally {
-        cluster.writeGuard.right = undefined;
-      }
+      });
     });
   }
 
@@ -137,11 +134,27 @@ export class HandOver {
     await awaitEarlierConnections(this.#parts, cluster);
     store.requireLease();
     const former = syncStore.on(cluster);
-    requireReplaceable(await former.record.readSync(), store.live.stored);
-    await former.clear();
+    await this.#withRight(async () => {
+      requireReplaceable(await former.record.readSync(), store.live.stored);
+      await former.clear();
+    });
   }
 
-  /** A process that was frozen while another one has taken its place sends nothing to the new destination. */
+  /** Runs work on the state in the other cluster: each write of it needs the right when it is sent. */
+  async #withRight(run: () => Promise<void>): Promise<void> {
+    const { writeGuard } = this.#parts.cluster;
+    writeGuard.right = this.#right;
+    try {
+      await run();
+    } finally {
+      writeGuard.right = undefined;
+    }
+  }
+
+  /**
+   * A process that was frozen while another one has taken its place sends nothing there: by then, another reversal may have
+   * moved the state back.
+   */
   get #right(): WriteRight {
     const { store, syncStore } = this.#parts;
     const { ownership } = syncStore;

@@ -107,10 +107,7 @@ export class ClusterPair {
         return record && this.isBetween(record, name) ? record : undefined;
       }),
     );
-    const [record] = records
-      .filter((found) => found !== undefined)
-      .sort((left, right) => right.reversals - left.reversals);
-    return record;
+    return countingRecord(records.filter((found) => found !== undefined));
   }
 
   /** True for the record of a sync between these two deployments with this destination. */
@@ -122,4 +119,9 @@ export class ClusterPair {
       topologies[source.name].clusterId === source.clusterId
     );
   }
+}
+
+/** Of the records of a sync that both clusters hold, as during a reversal, the one that counts; undefined if there is none. */
+export function countingRecord(records: readonly SyncRecord[]): SyncRecord | undefined {
+  return records.toSorted((left, right) => right.reversals - left.reversals)[0];
 }

@@ -1,4 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Timestamp } from 'mongodb';
+import { isAtMost } from '../../mongo/cluster-time.ts';
 import { syncDatabase } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { differencesOf, optionsDigest } from '../../sync-api/options-digest.ts';
@@ -167,4 +169,75 @@ function obstacleOf(
   if (!instance) return ' (never seen)';
   const quietMs = nowMs - instance.heartbeatAt.getTime();
   return quietMs < silentMs ? '' : ` (no heartbeat for ${Math.round(quietMs / 1000)} seconds)`;
+}
+
+/** The place of a change in the change stream. */
+export interface StreamPlace {
+  /** As texts, places sort in the order of the stream. */
+  readonly text: string;
+  readonly time: Timestamp;
+}
+
+/** Whether a change of the catalog is applied, or is left out as it is not before the commit. */
+export function isSettled(
+  { catalogEvent, commitTime }: Pick<SyncRecord, 'catalogEvent' | 'commitTime'>,
+  { text, time }: StreamPlace,
+): boolean {
+  if (catalogEvent !== null && catalogEvent >= text) return true;
+  // Others may never reach it.
+  return commitTime !== null && isAtMost(commitTime, time);
+}
+
+/** What a change of the catalog waits for; undefined once all instances have reached it. */
+export function changeWaitsFor(
+  assembly: Assembly,
+  { text }: Pick<StreamPlace, 'text'>,
+): string | undefined {
+  return workWaitsFor(
+    assembly,
+    'reached a catalog change',
+    ({ arrivedAt }) => arrivedAt !== null && arrivedAt >= text,
+  );
+}
+
+/** What the commit waits for; undefined once all instances have applied every change before it. */
+export function commitWaitsFor(assembly: Assembly, commitTime: Timestamp): string | undefined {
+  return workWaitsFor(
+    assembly,
+    'applied the changes up to the commit',
+    ({ appliedTime }) => appliedTime !== null && isAtMost(commitTime, appliedTime),
+  );
+}
+
+/** Whether the time of a commit is to be fixed: every instance has been given the commit, and looks for its time. */
+export function isTimeOfCommitDue(sync: SyncRecord): boolean {
+  const { state, commitTime } = sync;
+  return (
+    state === 'COMMITTING' && commitTime === null && instancesWithoutCommand(sync).length === 0
+  );
+}
+
+/**
+ * The two writes that fix the time of a commit, in this order, each with the condition on the record. The time is taken between
+ * them: it is later than anything that any instance has applied, since what instances read from the first one on waits for the
+ * second.
+ */
+export const commitTimeWrites = {
+  intention: {
+    change: { isFixingCommitTime: true },
+    expected: { state: 'COMMITTING', commitTime: null },
+  },
+  time: (commitTime: Timestamp) => ({ change: { commitTime }, expected: { commitTime: null } }),
+} as const;
+
+/**
+ * The time of the commit, as the record says it to an instance that has been given the commit. Null if there is none: it is
+ * later than everything read before. `awaited` if it may be earlier, and is about to be known.
+ */
+export function commitTimeIn({
+  commitTime,
+  isFixingCommitTime,
+}: Pick<SyncRecord, 'commitTime' | 'isFixingCommitTime'>): Timestamp | 'awaited' | null {
+  if (commitTime !== null) return commitTime;
+  return isFixingCommitTime ? 'awaited' : null;
 }

@@ -45,7 +45,27 @@ export class LeaseStore {
       { $eq: ['$holder', { $literal: this.#instanceId }] },
       ...(mayBeFirst ? [{ $eq: ['$holder', null] }] : []),
     ];
-    return await this.#set(leaseMs, { $or: isFree });
+    const own = { $literal: this.#instanceId };
+    const holder = { $cond: [{ $eq: ['$holder', null] }, [], ['$holder']] };
+    const known = { $setUnion: [{ $ifNull: ['$former', []] }, holder] };
+    const former = { $setDifference: [known, [own]] };
+    return await this.#set(leaseMs, { $or: isFree }, { former });
+  }
+
+  /**
+   * The instances that had the lease before this one, and of whose changes some may still be on their way: nobody has recorded
+   * since that none is.
+   */
+  async readFormer(): Promise<readonly string[]> {
+    const found = await this.#collection.findOne({ _id: 'coordinator' }, { signal: this.#signal });
+    const former = found && storedDocument(this.#collection, found).optional('former')?.list();
+    return former?.map((id) => id.text()) ?? [];
+  }
+
+  /** Records that no change of a former coordinator is on its way, unless another process is the coordinator by now. */
+  async forgetFormer(): Promise<void> {
+    const own = { _id: 'coordinator', incarnation: this.#incarnation };
+    await this.#collection.updateOne(own, { $set: { former: [] } });
   }
 
   /** Remains the coordinator. @returns false if another process is by now. */
@@ -53,13 +73,14 @@ export class LeaseStore {
     return await this.#set(leaseMs, { $eq: ['$incarnation', this.#incarnation] });
   }
 
-  async #set(leaseMs: number, condition: Document): Promise<boolean> {
+  async #set(leaseMs: number, condition: Document, change: Document = {}): Promise<boolean> {
     const result = await this.#collection.updateOne({ _id: 'coordinator', $expr: condition }, [
       {
         $set: {
           holder: { $literal: this.#instanceId },
           incarnation: this.#incarnation,
           until: leaseEnd(leaseMs),
+          ...change,
         },
       },
     ]);

@@ -2,7 +2,7 @@ import type { Timestamp } from 'mongodb';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Limits } from '../../sync-api/json.ts';
-import { instancesWithoutCommand, resetError, stateOf } from './instances.ts';
+import { commitTimeIn, instancesWithoutCommand, resetError, stateOf } from './instances.ts';
 import type { GroupCommand, SyncRecord, SyncView } from './records.ts';
 import type { LeaseStore } from './lease-store.ts';
 import type { RecordStore } from './record-store.ts';
@@ -247,9 +247,7 @@ export class LiveSync {
     if (known !== null) return known;
     if (!this.#isGivenCommit && this.record?.state !== 'COMMITTING') return null;
     await this.refresh();
-    const { commitTime, isFixingCommitTime } = this.stored;
-    if (commitTime !== null) return commitTime;
-    return isFixingCommitTime ? 'awaited' : null;
+    return commitTimeIn(this.stored);
   }
 
   /**

@@ -76,4 +76,43 @@ describe('a reversal whose process was killed while a server had a command of it
     await commitAndWait(next);
     await pair.assertEqual();
   });
+
+  it('takes nothing of a state that has come back, where it was frozen while it removed the former one', async () => {
+    const { source, destination } = pair;
+    await pair.reset();
+    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
+    // As above.
+    const uris = {
+      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+    };
+    await using frozen = await pair.syncing(
+      { enableUserWriteBlocking: true, reversible: true },
+      uris,
+    );
+    await commitAndWait(frozen);
+    const reached = await delayNext(destination, 'drop', 3_000);
+    const reversing = frozen.post('reverse', {}).catch(() => undefined);
+    await reached();
+    await frozen.kill('SIGSTOP');
+
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(next);
+    assert.equal((await next.post('reverse', {})).status, 200);
+    await next.waitFor(({ canCommit }) => canCommit);
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () =>
+      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
+    );
+    await reversing;
+    const state = destination.client.db('clustersync_internal');
+    const left = (await state.listCollections().toArray()).map(({ name }) => name);
+    assert.deepEqual(
+      ['collections', 'instances', 'sync'].filter((name) => !left.includes(name)),
+      [],
+    );
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
 });

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
+import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { skipBecause } from '../../runner/skip.ts';
 import { allowEverything, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
-import { startNumbered, type Instances } from './instances.ts';
+import { instancesOf, startNumbered, type Instances } from './instances.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, delayNext, holdCommands } from './slow-commands.ts';
 
@@ -362,6 +363,47 @@ describe('several instances on one replica set', () => {
     );
     assert.deepEqual(await pair.destination.client.db('shop').listCollections().toArray(), []);
     await other.start(forward);
+    await commit(instances);
+    await pair.assertEqual();
+  });
+
+  it("do not let a change of the catalog that the network still holds come after the next coordinator's", async () => {
+    const { set } = pair.destination;
+    const direct = new URL(set.directUri('syncer', await set.primary()));
+    await using proxy = await TcpProxy.start(Number(direct.port));
+    direct.port = String(proxy.port);
+    const ids = 'syncer-0,syncer-1';
+    const coordinator = await pair.syncer({ cluster1: direct.href, options: { ids, instance: 0 } });
+    const other = await pair.syncer({ options: { ids, instance: 1 } });
+    await using instances = instancesOf([coordinator, other]);
+    await instances.start();
+    await instances.waitFor(
+      ({ canCommit, coordinatorID }) => canCommit && coordinatorID === 'syncer-0',
+    );
+    proxy.strandAt((bytes) => bytes.includes('heldIndex'));
+    await items().createIndexes([{ key: { number: -1 }, name: 'heldIndex' }]);
+    await until('it is held', () => proxy.stranded > 0);
+    await coordinator.kill('SIGSTOP');
+    await items().dropIndex('heldIndex');
+
+    await other.waitFor(({ coordinatorID }) => coordinatorID === 'syncer-1');
+    const names = async (): Promise<readonly unknown[]> => {
+      const copies = pair.destination.client.db('shop').collection('items');
+      return (await copies.listIndexes().toArray()).map(({ name }) => name as unknown);
+    };
+    let log = '';
+    await until('the other one waits, or has made the change', async () => {
+      log = await other.log();
+      return log.includes('waiting for earlier writes') || (await names()).includes('heldIndex');
+    });
+    assert.match(log, /"connections":[1-9][0-9]*.*waiting for earlier writes/);
+    proxy.release();
+    await until('what was held arrives', async () => (await names()).includes('heldIndex'));
+    // Only now has the server seen the end of its connections.
+    await coordinator.kill();
+    // The drop waits for it.
+    await coordinator.restart();
+    await until('both changes are made', async () => !(await names()).includes('heldIndex'));
     await commit(instances);
     await pair.assertEqual();
   });
