@@ -12,6 +12,7 @@ import {
 } from '../ground/mongod/proxied-replica-set.ts';
 import { emptyCluster } from '../ground/mongod/empty-cluster.ts';
 import { startSyncerProcess, type SyncerProcess } from '../ground/syncer-process.ts';
+import { checkTrace } from '../model/trace.ts';
 import { RandomWorkload } from '../ground/workload/random-workload.ts';
 import { FaultMaker } from './cause-fault.ts';
 import {
@@ -154,6 +155,7 @@ export class ChaosGround implements AsyncDisposable {
     await ledger.assertIn(destination);
     const [there, here] = [this.#sides.source.set, this.#sides.destination.set];
     await assertEqualClusters(there.uri('admin'), here.uri('admin'));
+    assert.ok(checkTrace(await syncer.log()) > 0, 'nothing was judged');
   }
 }
 

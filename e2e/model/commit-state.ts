@@ -70,9 +70,3 @@ export const beginning: Model = {
   primary: 'running',
   majority: 'running',
 };
-
-/** Something that may happen next. */
-export interface Happening {
-  readonly what: string;
-  readonly next: Model;
-}

@@ -16,7 +16,8 @@ import {
   type Observation,
 } from '../../operator/operand/observation.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
-import type { Ago, Happening, Known, Model } from './commit-state.ts';
+import type { Ago, Known, Model } from './commit-state.ts';
+import type { Happening } from './search.ts';
 import { viewOf, wordOf } from './syncer-steps.ts';
 
 const nowMs = 1_000_000;
@@ -31,7 +32,7 @@ const options: CommitFacts['options'] = {
   deadlineSeconds: 300,
 };
 /** What may happen to the operator, or what it does next. */
-export function operatorSteps(model: Model): Happening[] {
+export function operatorSteps(model: Model): Happening<Model>[] {
   const { known, syncer, requests, command, isAskedFor, isLate } = model;
   const nobody = { waitedFor: false, orphaned: requests.waitedFor || requests.orphaned };
   const restarted = { ...model, ...orphaned(model), known: null, command: null, requests: nobody };
@@ -87,7 +88,7 @@ function later(model: Model): Model {
 }
 
 /** What Kubernetes may do next. */
-export function kubernetesSteps(model: Model): Happening[] {
+export function kubernetesSteps(model: Model): Happening<Model>[] {
   return model.size === 'stopping'
     ? [{ what: 'the pods end', next: { ...model, size: 'down' } }]
     : [];

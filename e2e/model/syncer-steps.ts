@@ -7,7 +7,8 @@ import { commandWrite } from '../../syncer/store/record-store.ts';
 import type { SyncRecord, SyncView } from '../../syncer/store/records.ts';
 import { stateAfter } from '../../syncer/store/transitions.ts';
 import { reversibleSync } from '../../syncer/testing/reversible-sync.ts';
-import type { Happening, Model, Process, Stored } from './commit-state.ts';
+import type { Model, Process, Stored } from './commit-state.ts';
+import type { Happening } from './search.ts';
 
 const instance = 'syncer';
 
@@ -60,7 +61,7 @@ export function wordOf({ record, isWorking, onPrimary, isProven, request }: Proc
 }
 
 /** What the syncer may do next. */
-export function syncerSteps(model: Model): Happening[] {
+export function syncerSteps(model: Model): Happening<Model>[] {
   const { syncer, requests, primary, majority, isWriteOnItsWay, command } = model;
   if (!syncer) {
     const started: Process = {
@@ -82,7 +83,7 @@ export function syncerSteps(model: Model): Happening[] {
   // Its connections end with it.
   const failed = command === 'sending' ? ({ kind: 'refused', ended: 'now' } as const) : command;
   const dead = { syncer: null, requests: { waitedFor: false, orphaned: false }, command: failed };
-  const steps: Happening[] = [{ what: 'the syncer is killed', next: { ...model, ...dead } }];
+  const steps: Happening<Model>[] = [{ what: 'the syncer is killed', next: { ...model, ...dead } }];
   if (!request && requests.waitedFor)
     steps.push(
       withSyncer(
@@ -185,9 +186,9 @@ function isAllowed(syncer: Process): boolean {
 }
 
 /** What may become of a write, and of what is stored. */
-export function storeSteps(model: Model): Happening[] {
+export function storeSteps(model: Model): Happening<Model>[] {
   const { isWriteOnItsWay, primary, majority } = model;
-  const steps: Happening[] = [];
+  const steps: Happening<Model>[] = [];
   if (isWriteOnItsWay) {
     const taken = isTaken('running', primary) ? 'committing' : primary;
     steps.push({

@@ -1,6 +1,8 @@
+import assert from 'node:assert/strict';
 import { sleep } from '../../../service/sleep.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
+import { checkTrace } from '../../model/trace.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { forward } from './cluster-pair.ts';
 
@@ -96,4 +98,5 @@ export async function reverseThroughKills(
   await canCommit();
   await syncer.commit();
   await isCommitted();
+  assert.ok(checkTrace(await syncer.log()) > 0, 'nothing was judged');
 }

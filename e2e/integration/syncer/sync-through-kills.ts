@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import { sleep } from '../../../service/sleep.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import type { SyncerProcessOptions } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
+import { checkTrace } from '../../model/trace.ts';
 import { instancesOf, type Instances } from './instances.ts';
 import type { PairToSync } from './sharded-pair.ts';
 
@@ -88,4 +90,7 @@ export async function syncThroughKills(
   await instances.commit({ deadlineMs: leftMs() });
   await killAndRestart(2_000);
   await instances.waitFor(({ state }) => state === 'COMMITTED', { deadlineMs: leftMs() });
+  const isShared = instances.all.length > 1;
+  for (const one of instances.all)
+    assert.ok(checkTrace(await one.log(), { isShared }) > 0, 'nothing was judged');
 }
