@@ -117,8 +117,11 @@ export class FingerprintReader {
 
   /** The documents in some buckets, one by one, hashed by the server, in any order. */
   async *inBuckets(buckets: readonly number[]): AsyncGenerator<Fingerprint, void> {
+    // Looked up by its place: the server would compare each document's bucket with those of a list one by one.
+    const isWanted = Array<boolean>(2 * bucketCount).fill(false);
+    for (const each of buckets) isWanted[each < 0 ? each + isWanted.length : each] = true;
     const pipeline = [
-      { $match: { $expr: { $in: [bucket, buckets] } } },
+      { $match: { $expr: { $arrayElemAt: [{ $literal: isWanted }, bucket] } } },
       { $project: { h: documentHash } },
     ];
     for await (const document of this.#aggregated(pipeline)) {
