@@ -2,6 +2,7 @@
 // alone, and mocha's options for them: `npm test -- service/redact.test.ts --grep 'a password'`.
 // TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
 import { serverPair } from './ground/mongod/server-pair.ts';
+import { seedDate } from './ground/workload/chosen-seeds.ts';
 import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
@@ -105,6 +106,7 @@ function limitSeconds(minutes: number): number {
 }
 
 async function runNamedStages(names: readonly string[]): Promise<void> {
+  console.log(`a third of the random seeds are of the day: SEED_DATE=${seedDate()} repeats them`);
   const unknown = names.filter((name) => !stages.some((stage) => stage.name === name));
   if (unknown.length > 0) throw new Error(`there is no stage called ${unknown.join(', ')}`);
   const programs = ['operator/main.ts', 'syncer/main.ts', 'verifier/main.ts'];
@@ -115,6 +117,9 @@ async function runNamedStages(names: readonly string[]): Promise<void> {
   );
   await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));
 }
+
+// All processes of a run take the same, also beyond midnight.
+process.env['SEED_DATE'] ??= seedDate();
 
 const names = process.argv.slice(2);
 const isOfFiles = names[0] === '--watch' || names.some((name) => name.endsWith('.ts'));
