@@ -177,7 +177,7 @@ export interface Limits {
    */
   maxConcurrentBatches?: number;
   /**
-   * Whether the limit of the changes yields while the source's oplog is about to lose what the sync needs: by default it does. With false it stays, and a warning says that the sync is about to be lost.
+   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
   holdBack?: HoldBack;
