@@ -12,7 +12,10 @@ const passing = 'it("passes", () => {});';
 const failing = 'it("fails", () => { throw new Error("no"); });';
 const isOver = 'the tests are over, but something is still open';
 
-describe('tryTests', () => {
+describe('tryTests', function () {
+  // Each test starts programs: up to four of them.
+  this.timeout(60_000);
+
   let folder: string;
   let path: string;
   const names = ['MOCHA_END_DEADLINE_MS', 'NODE_OPTIONS', 'PATH'] as const;
