@@ -67,7 +67,6 @@ export class PlaceTrials {
   }
 
   async #tryUnits(files: readonly string[]): Promise<Pick<Verdict, 'failure' | 'ran'> | undefined> {
-    if (files.length === 0) return undefined;
     const { copy, unitLimitSeconds: limitSeconds } = this.#settings;
     const end = { limitSeconds, isBailing: true };
     const { failure } = await tryTests(copy, 'unit tests', files, end, this.#signal);

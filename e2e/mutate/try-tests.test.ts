@@ -41,18 +41,23 @@ describe('tryTests', function () {
 
   async function tryText(text: string, limitSeconds = 60): Promise<Trial> {
     writeFileSync(join(path, file), text);
-    return await tryFile(limitSeconds);
+    return await tryFiles([file], limitSeconds);
   }
 
-  async function tryFile(limitSeconds = 60): Promise<Trial> {
+  async function tryFiles(files: readonly string[] = [file], limitSeconds = 60): Promise<Trial> {
     const copy = { path, folder, [Symbol.asyncDispose]: () => Promise.resolve() };
     const end = { limitSeconds, isBailing: true };
-    return await tryTests(copy, 'unit tests', [file], end, new AbortController().signal);
+    return await tryTests(copy, 'unit tests', files, end, new AbortController().signal);
   }
 
   it('finds no failure where all tests have passed', async () => {
     const { failure, failedFiles } = await tryText(passing);
     assert.deepEqual({ failure, failedFiles }, { failure: undefined, failedFiles: [] });
+  });
+
+  it('runs nothing where no test reaches what is changed', async () => {
+    rmSync(path, { recursive: true });
+    assert.deepEqual(await tryFiles([]), { seconds: 0, failure: undefined, failedFiles: [] });
   });
 
   it('finds the first test that fails, and its file', async () => {
@@ -106,12 +111,12 @@ describe('tryTests', function () {
   }
 
   it('has an error where there is no test file, no mocha, no tree, and no command', async () => {
-    await assert.rejects(tryFile(), /\(exit code 1\)[^]*No test files found/);
+    await assert.rejects(tryFiles(), /\(exit code 1\)[^]*No test files found/);
     rmSync(join(path, 'node_modules'));
     await assert.rejects(tryText(passing), /\(exit code 1\)[^]*mocha\.js/);
     rmSync(path, { recursive: true });
-    await assert.rejects(tryFile(), /\(exit code 125\)[^]*tree/);
+    await assert.rejects(tryFiles(), /\(exit code 125\)[^]*tree/);
     process.env['PATH'] = folder;
-    await assert.rejects(tryFile(), /\(Error: spawn env ENOENT\)/);
+    await assert.rejects(tryFiles(), /\(Error: spawn env ENOENT\)/);
   });
 });

@@ -27,7 +27,7 @@ const options: Readonly<Record<Level, readonly string[]>> = {
 /** What became of a run of tests. */
 export interface Trial {
   readonly seconds: number;
-  /** What failed: a file with its test that did, or how the program broke; undefined where all have passed. */
+  /** What failed: a file with its test that did, or how the program broke; undefined where all have passed, however few. */
   readonly failure: string | undefined;
   /** The files of the tests that failed; empty where the run did not come to its end. */
   readonly failedFiles: readonly string[];
@@ -62,6 +62,8 @@ export async function tryTests(
   { limitSeconds, isBailing }: TrialEnd,
   signal: AbortSignal,
 ): Promise<Trial> {
+  // Mocha would look for files of its own.
+  if (files.length === 0) return { seconds: 0, failure: undefined, failedFiles: [] };
   const report = join(folder, 'report.json');
   rmSync(report, { force: true });
   const output = openSync(join(folder, 'output'), 'w+');
