@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { mutated, type Place } from './places.ts';
+import { mutated, nameOf, type Place } from './places.ts';
 import { specsOf, type Reach } from './reach.ts';
 import type { TreeCopy } from './tree-copy.ts';
 import { tryTests, type Trial } from './try-tests.ts';
@@ -39,6 +39,7 @@ export class PlaceTrials {
   /**
    * Makes a change, and runs unit tests; if they pass, the integration specs that reach the module, until one fails.
    * Rejects when the signal is aborted.
+   * @throws Error with the place and its cause where a run of tests proves nothing.
    */
   async tryPlace(place: Place, unitTests: readonly string[]): Promise<Verdict> {
     const beganAtMs = performance.now();
@@ -57,13 +58,15 @@ export class PlaceTrials {
       const seconds = Math.round((performance.now() - beganAtMs) / 1000);
       const ran = `${unitTests.length} files of unit tests${verdict.ran}`;
       return { failure: verdict.failure, ran, seconds };
+    } catch (error) {
+      if (this.#signal.aborted) throw error;
+      throw new Error(`${nameOf(place)} could not be tried`, { cause: error });
     } finally {
       restore();
     }
   }
 
   async #tryUnits(files: readonly string[]): Promise<Pick<Verdict, 'failure' | 'ran'> | undefined> {
-    if (files.length === 0) return undefined;
     const { copy, unitLimitSeconds: limitSeconds } = this.#settings;
     const end = { limitSeconds, isBailing: true };
     const { failure } = await tryTests(copy, 'unit tests', files, end, this.#signal);

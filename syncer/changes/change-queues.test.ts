@@ -35,10 +35,13 @@ interface Record {
   looks: number;
 }
 
-/** Queues whose batches take the numbers of turns in `turns`, in rotation, to apply; change `failing` is refused. */
+/** Queues whose batches take the numbers of turns in `turns`, in rotation, to apply; changes in `failing` are refused. */
 function recording(
   turns: readonly number[],
-  { failing = -1, bytes = 10 }: { readonly failing?: number; readonly bytes?: number } = {},
+  {
+    failing = [],
+    bytes = 10,
+  }: { readonly failing?: readonly number[]; readonly bytes?: number } = {},
 ): Record {
   let next = 0;
   let batches = 0;
@@ -70,7 +73,8 @@ function recording(
       record.mostBatchesOfOne = Math.max(record.mostBatchesOfOne, batchesOf.get(queue) ?? 0);
       record.mostChanges = Math.max(record.mostChanges, changes.length);
       for (let turn = turns[next++ % turns.length] ?? 0; turn > 0; turn--) await setImmediate();
-      if (changes.some(({ number }) => number === failing)) throw new Error('refused');
+      const refused = changes.find(({ number }) => failing.includes(number));
+      if (refused) throw new Error(`refused: ${refused.number}`);
       for (const change of changes) record.underWay.delete(change);
       record.applied.push(...changes);
       batches--;
@@ -270,7 +274,7 @@ describe('ChangeQueues', () => {
   });
 
   it('stops for good at the first error, and gives it to those who wait', async () => {
-    const record = recording([1], { failing: 5 });
+    const record = recording([1], { failing: [5] });
     const list: Target[] = [
       [0, 0],
       [1, 0],
@@ -291,11 +295,25 @@ describe('ChangeQueues', () => {
   });
 
   it('ends what waits when the only batch fails', async () => {
-    const record = recording([1], { failing: 0 });
+    const record = recording([1], { failing: [0] });
     await addAll(record, [[[1, 0]]]);
     await assert.rejects(record.queues.drain(), /refused/);
     await record.queues.stop();
     assert.equal(record.errors.length, 1);
+  });
+
+  it('reports the first error alone when batches fail that were under way', async () => {
+    const record = recording([1, 2, 3], { failing: [0, 1, 2] });
+    await addAll(record, [
+      [
+        [0, 0],
+        [1, 0],
+        [2, 0],
+      ],
+    ]);
+    await record.queues.stop();
+    assert.deepEqual(record.errors.map(String), ['Error: refused: 0']);
+    await assert.rejects(record.queues.drain(), /refused: 0/);
   });
 
   it('starts nothing more when it is told to stop, and waits for what is under way', async () => {

@@ -112,6 +112,15 @@ describe('oplogState', () => {
     assert.equal(monitor.oplogState, 'enough');
   });
 
+  it('comes with the seconds from the oldest entry to the latest, as long as a reading counts', () => {
+    const { monitor } = watching();
+    assert.equal(monitor.oplogWindowSeconds, null);
+    monitor.addOplogReading(reading(0, 5_000), at(2_000));
+    assert.equal(monitor.oplogWindowSeconds, 5_000);
+    monitor.forgetOplog();
+    assert.equal(monitor.oplogWindowSeconds, null);
+  });
+
   it('stays what calls for somebody, however old it is', () => {
     for (const [needed, state] of [
       [101_000, 'short'],
