@@ -72,7 +72,7 @@ export class Sync {
     this.#logger = logger;
   }
 
-  /** The record as this instance shows it. Undefined in IDLE: this instance has not been given its start. */
+  /** The record as this instance shows it. Undefined in IDLE: this instance has been given neither its start nor a reset. */
   get view(): SyncView | undefined {
     return this.live.record;
   }

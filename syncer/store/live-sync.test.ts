@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
 import { LiveSync, type RecordPlace } from './live-sync.ts';
-import type { SyncRecord } from './records.ts';
+import type { SyncRecord, SyncView } from './records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 
 const running: SyncRecord = {
@@ -148,6 +148,18 @@ describe('LiveSync', () => {
       /received other commands elsewhere/,
     );
     assert.equal(memory.record.commandCount, 2);
+  });
+
+  it('is paused by a reset, also where this instance was not given its start', () => {
+    const notStarted = { received: [0], commandCount: 1, formerState: 'IDLE' } as const;
+    const reset = { destination: 'Keep', received: [], ended: [] } as const;
+    const shown = (change: Partial<SyncRecord>): SyncView | undefined =>
+      new LiveSync('syncer', { ...running, ...change }, () => new Memory().store).record;
+    assert.equal(shown({ ...notStarted, reset }), undefined);
+    assert.equal(shown({ reset })?.state, 'RUNNING');
+    const received = { ...reset, received: ['syncer'] };
+    for (const change of [notStarted, {}])
+      assert.equal(shown({ ...change, reset: received })?.state, 'PAUSED');
   });
 
   it('works on no other sync that has taken the place of its own in the store', async () => {

@@ -61,11 +61,14 @@ export class LiveSync {
     this.#storeOf = storeOf;
   }
 
-  /** The record as this instance shows it. Undefined in IDLE: it has not been given its start. */
+  /**
+   * The record as this instance shows it. Undefined in IDLE: it has been given neither its start nor a reset, which it shows until it is
+   * done, as it accepts no other start until then.
+   */
   get record(): SyncView | undefined {
+    if (this.#isToldToReset) return { ...this.#stored, state: 'PAUSED' };
     const state = stateOf(this.#stored, this.#id);
-    if (state === 'IDLE') return undefined;
-    return { ...this.#stored, state: this.#isToldToReset ? 'PAUSED' : state };
+    return state === 'IDLE' ? undefined : { ...this.#stored, state };
   }
 
   /** Why the sync accepts nothing else, if it is being reset. */
@@ -73,7 +76,7 @@ export class LiveSync {
     return resetError(this.#stored);
   }
 
-  /** The record as this instance shows it, once it has been given its start. */
+  /** The record as this instance shows it, once it has been given its start or a reset. */
   get current(): SyncView {
     const { record } = this;
     if (!record) throw new SyncError('InternalError', 'there is no sync');

@@ -81,4 +81,24 @@ describe('reset of several instances', () => {
     assert.deepEqual(await namespacesOf(pair.destination), []);
     await startAfresh(instances);
   });
+
+  it('is shown until it is done by one that was not given the start, too', async () => {
+    await using instances = await startInstances(pair);
+    const [one, other] = instances.all;
+    assert.ok(one && other);
+    await one.start(forward);
+    assert.equal((await other.progress()).state, 'IDLE');
+    assert.equal((await other.post('reset', { destination: 'Clean' })).status, 200);
+    await says(other, `${first} has not received reset`);
+    const { state, info, canCommit } = await other.progress();
+    assert.deepEqual([state, info, canCommit], ['PAUSED', null, false]);
+    const refused = await other.post('start', forward);
+    assert.deepEqual([refused.status, refused.body['error']], [409, 'ResetUnderWay']);
+    await other.kill();
+    await other.restart();
+    assert.equal((await other.progress()).state, 'PAUSED');
+    assert.equal((await one.post('reset', { destination: 'Clean' })).status, 200);
+    await instances.waitFor(({ state }) => state === 'IDLE');
+    await startAfresh(instances);
+  });
 });
