@@ -63,7 +63,7 @@ describe('ZeroCopyConnection', () => {
     assert.equal(message.readInt32LE(12), opMessage);
   });
 
-  it('closes itself where answers come that nobody has asked for, and go on', async () => {
+  it('closes itself where answers keep coming that nobody has asked for', async () => {
     await using pair = await openSocketPair();
     const { socket, peer } = pair;
     const connection = new Opened(socket);

@@ -56,7 +56,7 @@ operator = await OperatorProcess.start({
 const reconciledSeconds = await secondsOf('all are reconciled after a start', async () => {
   await fleet.untilAll('paused', isReady('Paused'));
 });
-const resumedSeconds = await secondsOf('all go on', async () => {
+const resumedSeconds = await secondsOf('all resumed', async () => {
   await fleet.patchAll({ state: 'Running' });
   await fleet.untilAll('in sync again', isReady('InSync'));
 });

@@ -54,7 +54,7 @@ export async function liveThrough(
   const data = uriData(`mongodb://user:${life}@${namespace}.new-uri/`);
   await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
   await remove(ground, pods, namespace, `${name}-syncer-0`);
-  await ground.runPod(set, address, { containerID: `test://${life}/anew` });
+  await ground.runPod(set, address, { containerID: `test://${life}/again` });
   await ground.patchSync(namespace, { state: 'Running' }, name);
   await reach('True InSync');
   await ground.patchSync(namespace, { state: 'Committed' }, name);

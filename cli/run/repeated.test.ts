@@ -170,7 +170,7 @@ describe('clustersync run, before it continues the sync that is there,', () => {
     await assert.rejects(ask(found({ reversals: 2 }), different), different);
   });
 
-  it('gives its limits to a sync that another command has begun, whoever has not been started yet', async () => {
+  it('gives its limits to a sync that another command has begun, even if an instance has not been started yet', async () => {
     const limits = { maxChangesPerSecond: 7 };
     const begin = async (states: readonly string[], given: StartBody): Promise<string[]> => {
       const calls: string[] = [];

@@ -38,7 +38,7 @@ describe('History', () => {
     assert.equal(history.eventsPerSecond, 7);
   });
 
-  it('has no rate where a count has begun anew, or is not known', () => {
+  it('has no rate where a count has restarted, or is not known', () => {
     const history = new History();
     history.add(0, figures(500));
     history.add(2_000, figures(100));

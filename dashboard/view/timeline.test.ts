@@ -51,7 +51,7 @@ describe('timelineOf', () => {
     assert.equal(states({ phase: 'Paused' })[2], 'Applying changes paused');
   });
 
-  it('goes on after a commit when the sync is reversed', () => {
+  it('continues after a commit when the sync is reversed', () => {
     const reversed = { isReversed: true, committedAt } as const;
     assert.deepEqual(states({ ...reversed, phase: 'Reversing' }), [
       'Initial copy done',

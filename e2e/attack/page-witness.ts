@@ -24,7 +24,7 @@ interface Look {
 
 const reports = ['dialog', 'popup', 'download', 'worker', 'frameattached'] as const;
 
-/** How long a page may take nothing from whoever uses it, on a machine that has much else to do: alone it takes a fraction of that. */
+/** How long a page may take no input, on a machine that has much else to do: alone it takes a fraction of that. */
 const maxPauseMs = 20_000;
 
 /** Observes whether a page does anything with a text other than display it. */

@@ -89,6 +89,6 @@ class ProgressWatch {
     if (last === undefined) return;
     check(Number(states[state]) >= Number(states[last.state]), 'the state goes forward');
     check(infos.indexOf(info ?? '') >= infos.indexOf(last.info ?? ''), 'the phases go forward');
-    check(canWrite === true || last.canWrite !== true, 'users may go on writing');
+    check(canWrite === true || last.canWrite !== true, 'users may still write');
   }
 }

@@ -209,7 +209,7 @@ function processSteps(model: Model, process: Process, rules: Rules, add: Add): v
   const place = placeOf(reversals);
   const other = otherThan(place);
   const { record, owner } = model.held[place];
-  /** Goes on only with the right of this process, which it asks for if it is old. */
+  /** Continues only with the right of this process, which it asks for if it is old. */
   const withRight = (isNeeded: boolean, go: () => void): void => {
     if (hasRight || !isNeeded) go();
     else if (owner === number)

@@ -155,7 +155,7 @@ describe('checkTrace', () => {
     ],
     ['a reversal without a commit', [...begun, line('reversing')], /the state was RUNNING/],
     [
-      'a sync that goes on after its commit',
+      'a sync that continues after its commit',
       [...committed, ...phases('RUNNING', 'changes')],
       /the state was COMMITTED/,
     ],

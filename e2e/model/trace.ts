@@ -200,10 +200,10 @@ function orderOf(
   isShared: boolean,
 ): string | undefined {
   if (former === undefined || former === phase) return former === undefined ? undefined : 'again';
-  // The command that begins anew is not told of by a process that is killed in it, or by another instance.
-  const mayHaveBegunAnew = isProcessNew || isShared;
-  if (mayHaveBegunAnew && phase === 'catalog' && former !== 'done') return undefined;
-  if (mayHaveBegunAnew && phase === 'handover' && former === 'done') return undefined;
+  // A process that is killed in the command that restarts the work does not tell of it, nor does another instance.
+  const mayHaveRestarted = isProcessNew || isShared;
+  if (mayHaveRestarted && phase === 'catalog' && former !== 'done') return undefined;
+  if (mayHaveRestarted && phase === 'handover' && former === 'done') return undefined;
   if (isShared && former === 'done') return undefined;
   const isNext = orders.some((order) => {
     const [from, to] = [order.indexOf(former), order.indexOf(phase)];

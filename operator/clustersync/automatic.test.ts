@@ -88,7 +88,7 @@ describe('a ClusterSync that is committed automatically', () => {
       [],
       'ChangeApplication: True InSync',
     ],
-    ['goes on', runningWorld(committing), {}, [], 'Committing: False Committing'],
+    ['continues', runningWorld(committing), {}, [], 'Committing: False Committing'],
     ['is over', runningWorld(committed), {}, [], 'Committed: True Committed'],
     [
       'says what is wrong',
@@ -134,7 +134,7 @@ describe('a ClusterSync that is committed automatically', () => {
     assert.deepEqual(decision.commit, { kind: 'none' });
   });
 
-  it('is committed back as well, where it is turned round', () => {
+  it('is committed in the other direction, too, where it is reversed', () => {
     const status = decideIn(runningWorld(committed), { reversible: true }).status;
     const spec = { commit: automatic, reversible: true, direction: 'Reverse' } as const;
     const decision = decideIn(runningWorld(reversed(changes)), spec, {}, status);
@@ -207,8 +207,8 @@ describe('a ClusterSync that is committed automatically', () => {
     assert.deepEqual(later.status.commit, { missedOptions: hashOfOptions(withWeb) });
     assert.equal(phaseAndReadiness(later.status), 'Stalled: False CommitDeadlineMissed');
     const again = { commit: { ...withWeb, attempt: '2' } };
-    const anew = decideIn(runningWorld(changes), again, { workloads: views(3) }, later.status);
-    assert.equal(anew.commit.kind, 'record');
+    const next = decideIn(runningWorld(changes), again, { workloads: views(3) }, later.status);
+    assert.equal(next.commit.kind, 'record');
   });
 
   const unanswered = {

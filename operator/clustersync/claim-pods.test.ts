@@ -55,7 +55,7 @@ describe('the pods that keep a claim', () => {
     assert.equal((await scene.pass(other)).kind, 'held');
   });
 
-  it('are those of its StatefulSet: whoever may change annotations hides none', async () => {
+  it('are those of its StatefulSet: someone who may change annotations hides none', async () => {
     const { scene, owner, other } = await twoTenants();
     scene.break(owner);
     scene.endPods(owner);

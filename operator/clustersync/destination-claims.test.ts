@@ -8,7 +8,7 @@ import { keyOf, noWish, Scene, wishOf, type Tenant } from './testing/claim-scene
 const { signal } = new AbortController();
 
 describe('the claim to a destination', () => {
-  it('is open to all that only name it, whoever comes first', async () => {
+  it('is open to all that only name it, no matter which comes first', async () => {
     const scene = new Scene();
     const [first, second] = [scene.add('a'), scene.add('a')];
     assert.equal((await scene.pass(first)).kind, 'open');

@@ -112,7 +112,7 @@ describe('spec.repair', () => {
       ]
     >
   > = {
-    'counts it, whoever has sent it': [after(3, copy)],
+    'counts it, no matter who sent it': [after(3, copy)],
     'has accepted it, and has stopped again': [lost, { command: taken }],
     'has accepted it, and does not count': [
       copy,

@@ -78,7 +78,7 @@ describe('a committed sync that is to be reversed', () => {
         ['reverse 1'],
       ],
       [
-        'is not committed before all are turned round',
+        'is not committed before all are reversed',
         [back.changes, back.changes, handover],
         { state: 'Committed' },
         [],
@@ -96,7 +96,7 @@ describe('a committed sync that is to be reversed', () => {
         { state: 'Paused' },
         ['pause 0', 'pause 1', 'pause 2'],
       ],
-      ['goes on', [reversed(paused), back.changes, paused], {}, ['resume 0', 'resume 2']],
+      ['continues', [reversed(paused), back.changes, paused], {}, ['resume 0', 'resume 2']],
       ['is over', [back.committed, back.committed, back.committed], { state: 'Committed' }, []],
       ['is not begun where there is nothing', [idle, idle, idle], {}, []],
     ];
@@ -177,7 +177,7 @@ describe('a committed sync that is to be reversed', () => {
     assert.equal(findCondition(status.conditions, 'Stalled')?.reason, 'NothingToReverse');
   });
 
-  it('is never begun anew by a syncer that has lost its state, whichever way it goes', () => {
+  it('is never restarted by a syncer that has lost its state, whichever way it goes', () => {
     const isIdle = shardedWorld([idle, idle, idle]);
     const forward = { reversible: true, state: 'Running' } as const;
     const turned = reversing(shardedWorld([committed, committed, committed])).status;
@@ -194,7 +194,7 @@ describe('a committed sync that is to be reversed', () => {
     }
   });
 
-  it('gets there in the end, whoever is away or refuses meanwhile', () => {
+  it('gets there in the end, even if some are away or refuse meanwhile', () => {
     const mood = fc.constantFrom('well', 'away', 'gone', 'refusing');
     const three = fc.tuple(mood, mood, mood);
     const well = ['well', 'well', 'well'] as const;

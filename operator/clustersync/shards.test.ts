@@ -97,7 +97,7 @@ describe('the commands to several instances', () => {
       ['resume 2', 'commit 1'],
     ],
     [
-      'go on with a commit without the one that is away',
+      'continue a commit without the one that is away',
       [committing, changes, away],
       'Committed',
       ['commit 1'],
@@ -129,7 +129,7 @@ describe('the commands to several instances', () => {
     }
   });
 
-  it('bring every mixture of states to what is asked for, whoever is away or refuses meanwhile', () => {
+  it('bring every mixture of states to what is asked for, even if some are away or refuse meanwhile', () => {
     const state = fc.constantFrom(idle, copy, changes, paused, committing);
     const mood = fc.constantFrom('well', 'away', 'gone', 'refusing');
     const wanted = fc.constantFrom<ClusterSyncSpec['state']>('Running', 'Paused', 'Committed');
@@ -212,7 +212,7 @@ describe('the status of several instances', () => {
       'Starting: False Pausing',
       'Paused',
     ],
-    ['some that go on again', [changes, paused, changes], 'ChangeApplication: False Resuming'],
+    ['some that have resumed', [changes, paused, changes], 'ChangeApplication: False Resuming'],
     [
       'one that cannot commit yet',
       [changes, changed(changes, { canCommit: false }), changes],

@@ -281,7 +281,7 @@ describe('the source of a ClusterSync', () => {
       /is now a replica set/,
     ],
   ] as const) {
-    it(`stalls the sync when ${what}, changes no pods, and sends nothing that goes on`, () => {
+    it(`stalls the sync when ${what}, changes no pods, and sends nothing that continues it`, () => {
       const scenes = [changes, changes, changes] as const;
       const world = shardedWorld(scenes, { sourceView: now });
       const decision = decideOn(world, { state: 'Committed' });

@@ -120,7 +120,7 @@ describe('the next step of an automatic commit', () => {
       `none ${missed}`,
     ],
     [
-      'begins anew with other options',
+      'restarts with other options',
       { missedHash: 'former', workloads: up },
       `record web=3,queue=1 ${stopping}`,
     ],
@@ -144,7 +144,7 @@ describe('the next step of an automatic commit', () => {
       `none ${stopping}`,
     ],
     [
-      'waits for what was made anew',
+      'waits for what was recreated',
       {
         hold,
         workloads: views(found('other', 2), found('queue', 0)),
@@ -168,7 +168,7 @@ describe('the next step of an automatic commit', () => {
     ],
     ['sends it', { hold: sent, workloads: down }, 'send Committing waiting'],
     [
-      'puts it on record anew where that is long ago',
+      'records it again where that is long ago',
       { hold: { ...hold, commitSentMs: nowMs - 5_000 }, workloads: down },
       `record web=3,queue=1 sent ${stopping}`,
     ],
@@ -246,7 +246,7 @@ describe('the next step of an automatic commit', () => {
       `scale queue=1 ${missed}`,
     ],
     [
-      'gives nothing to what was made anew',
+      'gives nothing to what was recreated',
       {
         hold: ending,
         missedHash: 'hash',

@@ -14,7 +14,7 @@ describe('Deadline', () => {
     assert.match(String(deadline.signal.reason), /no answer within 100 ms/);
   });
 
-  it('counts anew when it is rearmed', async () => {
+  it('restarts when it is rearmed', async () => {
     const clock = new FakeClock();
     using deadline = new Deadline(new AbortController().signal, 100, clock);
     await clock.advance(99);

@@ -25,7 +25,7 @@ describe('errorOfStatus', () => {
     });
   }
 
-  it('keeps connection strings out of its message, whoever has sent them there', () => {
+  it('keeps connection strings out of its message, no matter who put them there', () => {
     const uri = 'mongodb://user:secret@host/';
     for (const body of [{ reason: 'Invalid', message: `no ${uri}` }, { reason: uri }, uri]) {
       const { message } = errorOfStatus(`GET /api?name=${uri}`, 422, body);

@@ -76,7 +76,7 @@ describe('WorkQueue', () => {
     assert.deepEqual([await queue.take(), await queue.take()], ['broken/0', 'quiet/orders']);
   });
 
-  it('gives a namespace no more keys at once than it may have, and goes on when one is done', async () => {
+  it('gives a namespace no more keys at once than it may have, and continues when one is done', async () => {
     const { queue } = newQueue({ maxPerNamespace: 2 });
     for (const key of ['broken/a', 'broken/b', 'broken/c']) queue.add(key);
     assert.deepEqual([await queue.take(), await queue.take()], ['broken/a', 'broken/b']);
@@ -124,7 +124,7 @@ describe('WorkQueue', () => {
   });
 
   context('when a key fails again and again', () => {
-    it('doubles the delay up to the longest, and begins anew once it is forgotten', () => {
+    it('doubles the delay up to the longest, and restarts once it is forgotten', () => {
       const { queue } = newQueue();
       const delays = Array.from({ length: 6 }, () => queue.addRateLimited('a'));
       assert.deepEqual(delays, [100, 200, 400, 800, 1000, 1000]);

@@ -90,7 +90,7 @@ describe('QuestionTurns', () => {
     assert.equal(questions.begun.length, 201);
   });
 
-  it('goes on after a question that fails', async () => {
+  it('continues after a question that fails', async () => {
     const turns = new QuestionTurns(new FakeClock());
     const { signal } = new AbortController();
     const failing = turns.ask('a/1', signal, () => Promise.reject(new Error('no answer')));

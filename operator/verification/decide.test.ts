@@ -154,7 +154,7 @@ describe('a SyncVerification', () => {
     );
   });
 
-  it('ends Failed and Stalled when the check cannot go on', () => {
+  it('ends Failed and Stalled when the check cannot continue', () => {
     const broken = { ...checking, error: 'OplogRolledOver: too late' };
     const [, decision] = follow([running(checking), running(broken)]);
     assert.ok(decision);

@@ -66,7 +66,7 @@ describe('the filter of a SyncVerification', () => {
   });
 });
 
-describe('a SyncVerification of a sync that is turned round', () => {
+describe('a SyncVerification of a sync that is reversed', () => {
   const turned = { ...committed, status: { ...committed.status, direction: 'Reverse' } } as const;
 
   it('compares the other way round, and reports there', () => {
@@ -84,7 +84,7 @@ describe('a SyncVerification of a sync that is turned round', () => {
     assert.equal(last?.status?.report?.uriSecretRef.name, 'old-uri');
   });
 
-  it('begins anew where it is under way, and stays as it is where it has ended', () => {
+  it('restarts where it is under way, and stays as it is where it has ended', () => {
     const [, checked] = follow([running(idle), running(checking)]);
     const again = decide(verification(checked?.status), running(equal, { clusterSync: turned }));
     assert.deepEqual([again.status?.run?.attempt, again.status?.run?.direction], [2, 'Reverse']);

@@ -19,7 +19,7 @@ function reversed(reversals: number): ClusterSync {
   return { ...committed, status: { ...committed.status, instances: [{ id: 'old', progress }] } };
 }
 
-describe('a SyncVerification of a sync that was turned round and back, which nobody has seen,', () => {
+describe('a SyncVerification of a sync that was reversed and reversed back unseen', () => {
   const before = { clusterSync: reversed(0) };
   const now = { clusterSync: reversed(2) };
 

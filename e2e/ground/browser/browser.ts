@@ -29,7 +29,7 @@ export class TestBrowser implements AsyncDisposable {
 
   /**
    * Starts it; on a machine that has none it is installed first.
-   * @param namesOfThisMachine - names that mean this machine, as whoever owns a name may have them do.
+   * @param namesOfThisMachine - names that mean this machine, as the owner of a name may have them do.
    */
   static async start(namesOfThisMachine: readonly string[] = []): Promise<TestBrowser> {
     const rules = namesOfThisMachine.map((name) => `MAP ${name} 127.0.0.1`);

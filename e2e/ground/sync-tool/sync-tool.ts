@@ -47,7 +47,7 @@ export class SyncTool {
     this.#bornMs = this.#sinceMs = nowMs();
   }
 
-  /** Goes on as if this time had passed. */
+  /** Continues as if this time had passed. */
   skip(ms: number): void {
     this.#skippedMs += ms;
   }

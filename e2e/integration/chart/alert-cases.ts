@@ -117,7 +117,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ClustersyncNotReady',
-    what: 'a sync whose copy is done is not ready, whoever leads',
+    what: 'a sync whose copy is done is not ready, no matter which operator leads',
     series: [
       condition('InitialCopyDone', [...times(8, 1), ...times(20, null)]),
       condition('Ready', [...times(8, 0), ...times(20, null)]),
@@ -142,7 +142,7 @@ export const alertCases: readonly AlertCase[] = [
   },
   {
     alert: 'ClustersyncLagHigh',
-    what: 'a sync lags behind, whoever leads',
+    what: 'a sync lags behind, no matter which operator leads',
     series: [
       of(operator, 'clustersync_lag_seconds', shop, [10, ...times(7, 400), ...times(20, null)]),
       of(otherOperator, 'clustersync_lag_seconds', shop, [...times(8, null), ...times(20, 301)]),

@@ -133,7 +133,7 @@ describe('who has a destination, on a real API server, with real databases', () 
     await untilReadiness(attacker, 'False DestinationInUse');
     assert.equal(await sizeOf(attacker.namespace), 0);
     assert.deepEqual(await claims(), held);
-    // Whoever may change the pod keeps it in the API: that it has ended is what counts.
+    // Someone who may change the pod keeps it in the API: that it has ended is what counts.
     const pod = { namespace: owner.namespace, name: `${operand}-0` };
     const finalizers = ['example.dev/kept'];
     await ground.client.patch(pods, pod, { metadata: { finalizers } }, { signal });
@@ -141,7 +141,7 @@ describe('who has a destination, on a real API server, with real databases', () 
     const status = { phase: 'Succeeded' };
     await ground.client.patch(pods, pod, { status }, { signal, subresource: 'status' });
 
-    // Whoever has logged in gets it, and continues with what exists.
+    // The one that has logged in gets it, and continues with what exists.
     await using other = await runSyncer(attacker);
     await untilReadiness(attacker, 'True InSync');
     await untilEvent(attacker, 'Normal DestinationTakenOver');

@@ -46,7 +46,7 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
     await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
   }
 
-  it('has one sync at a time to a destination, whoever comes first and however it is written', async () => {
+  it('has one sync at a time to a destination, no matter which comes first and how it is written', async () => {
     const { namespace, address } = await ground.newPlace();
     const other = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: applying });

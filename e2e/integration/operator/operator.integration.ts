@@ -258,7 +258,7 @@ describe('the operator, on a real API server', () => {
     assert.equal(syncer.commands.length, 1);
   });
 
-  it('pauses a sync, and lets it go on', async () => {
+  it('pauses a sync, and resumes it', async () => {
     const { namespace, address } = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     syncer.onCommand = (name) => {

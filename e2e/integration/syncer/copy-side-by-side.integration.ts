@@ -35,7 +35,7 @@ describe('batches of the copy that are under way side by side', () => {
     ['source', 'getMore'],
     ['destination', 'insert'],
   ] as const)
-    it(`go on after failures: ${command}`, async () => {
+    it(`continue after failures: ${command}`, async () => {
       await fill('rows');
       await fill('others');
       await using syncer = await pair.syncer(oneWorker);

@@ -32,7 +32,7 @@ async function untilHeld(syncer: SyncerProcess, by: RegExp): Promise<SyncerProgr
   return held;
 }
 
-/** Others come and go on a busy machine. */
+/** Other warnings appear and disappear on a busy machine. */
 function limitWarnings({ warnings }: SyncerProgress): string[] {
   return (warnings ?? []).filter((warning) => warning.startsWith('limits: '));
 }

@@ -32,7 +32,7 @@ describe('a syncer whose place another process has taken', () => {
     await next.waitFor(({ lagTimeSeconds }) => (lagTimeSeconds ?? 9) <= 1);
     await until('all is applied', async () => (await copies.countDocuments()) === 1);
     await frozen.kill('SIGCONT');
-    // It closes the connections of whoever asked it before it was frozen: it may be asked on one of them.
+    // It closes the connections of those that asked it before it was frozen: it may be asked on one of them.
     await until('the end of the one before', async () =>
       (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
     );

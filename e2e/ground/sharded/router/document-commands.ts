@@ -167,7 +167,7 @@ async function runAggregate(state: RouterState, request: CommandRequest): Promis
   return writesOf(pipeline) && !mayWrite ? await state.gate.write(run) : await run();
 }
 
-/** Whoever has it is not stopped by write blocking. */
+/** Write blocking does not stop a user who has it. */
 export const bypassPrivilege = { action: 'bypassWriteBlockingMode', on: 'cluster' } as const;
 
 async function runWrite(state: RouterState, request: CommandRequest): Promise<RawDocument> {
