@@ -143,10 +143,13 @@ export class FormerConnections {
     this.#firstAskedAtMs ??= performance.now();
   }
 
-  /** Those of the processes that work under another name. What they have sent arrives within 30 s from now. */
-  of(appName: string): FormerConnections {
+  /**
+   * Those of the processes that work under another name.
+   * @param sinceMs - since when they have sent nothing that matters, by performance.now: that arrives within 30 s from then.
+   */
+  of(appName: string, sinceMs: number): FormerConnections {
     const others = new FormerConnections(appName, this.#name.mark);
-    others.takeOver();
+    others.#firstAskedAtMs = sinceMs;
     return others;
   }
 

@@ -17,6 +17,7 @@ const writes = new Set([
   'insert',
   'update',
   'delete',
+  'findAndModify',
   'create',
   'createIndexes',
   'collMod',

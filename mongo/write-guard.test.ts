@@ -86,6 +86,12 @@ describe('WriteGuard', () => {
     assert.ok((asked[0] ?? 0) >= earliestMs && (asked[0] ?? 0) <= performance.now());
   });
 
+  it('is asked for a write that returns what it has found, too', async () => {
+    isMine = false;
+    await assert.rejects(open()('shop', { findAndModify: 'items' }), refused);
+    assert.deepEqual(commands, ['findAndModify items in shop']);
+  });
+
   it('is not told that the connection was there before its login, nor of a later time', async () => {
     const run = open();
     await Promise.allSettled([run('admin', { hello: 1 }, AbortSignal.timeout(50))]);

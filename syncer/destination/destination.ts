@@ -12,7 +12,11 @@ import { DestinationDocuments } from './destination-documents.ts';
 import { destinationKindOf, type DestinationKind } from './destination-kind.ts';
 import { DestinationSharding } from './destination-sharding.ts';
 import { DestinationViews } from './destination-views.ts';
-import { awaitConnectionsOf, awaitEarlierWrites } from './earlier-writes.ts';
+import {
+  awaitConnectionsOf,
+  awaitEarlierWrites,
+  type FormerCoordinators,
+} from './earlier-writes.ts';
 import type { LeftIndexes } from './left-indexes.ts';
 import { MadeCollections } from './made-collections.ts';
 import { ReplicatedIndexes } from './replicated-indexes.ts';
@@ -127,8 +131,8 @@ export class Destination {
   }
 
   /** Waits until nothing that other instances have sent as coordinators can arrive: see {@link awaitConnectionsOf}. */
-  async awaitFormerCoordinators(instances: readonly string[]): Promise<void> {
-    await awaitConnectionsOf(instances, this.#parts, this.#parts.deployment);
+  async awaitFormerCoordinators(former: FormerCoordinators): Promise<void> {
+    await awaitConnectionsOf(former, this.#parts, this.#parts.deployment);
   }
 
   /** As {@link awaitEarlierWrites}; in addition, no election takes back what it has seen. */

@@ -50,16 +50,23 @@ export async function awaitEarlierConnections(
   });
 }
 
+/** Instances that were the coordinator. */
+export interface FormerCoordinators {
+  readonly instances: readonly string[];
+  /** None of them has sent anything as the coordinator since then, by performance.now. */
+  readonly sinceMs: number;
+}
+
 /**
- * Waits until a cluster has seen the end of the connections of other instances, or for 30 s: each of them was the coordinator,
- * and the network may hold a change of the catalog that it has sent.
+ * Waits until a cluster has seen the end of the connections of former coordinators, or until 30 s after the last of them was
+ * one: the network may hold a change of the catalog that it has sent.
  */
 export async function awaitConnectionsOf(
-  instances: readonly string[],
+  { instances, sinceMs }: FormerCoordinators,
   waiting: Waiting,
   cluster: ClusterClient,
 ): Promise<void> {
-  const others = instances.map((id) => cluster.formerConnections.of(`${syncerName}${id}`));
+  const others = instances.map((id) => cluster.formerConnections.of(`${syncerName}${id}`, sinceMs));
   await untilNone(waiting, 'connections', async () => {
     let sum = 0;
     for (const each of others) sum += await each.count(cluster, waiting.signal);

@@ -24,8 +24,11 @@ export interface GroupParts extends RetryContext {
   readonly isPreferred: boolean;
   /** Reads the catalog again: another instance has changed it. */
   readonly reloadCatalog: () => Promise<void>;
-  /** Makes sure that nothing another coordinator has started is still running, and finishes what it left. */
-  readonly takeOver: () => Promise<void>;
+  /**
+   * Makes sure that nothing another coordinator has started is still running or on its way, and finishes what it left.
+   * @param sinceMs - when this instance became the coordinator, by performance.now.
+   */
+  readonly takeOver: (sinceMs: number) => Promise<void>;
   /** Fixes the time of a commit, once every instance has been given it. */
   readonly fixCommitTime: () => Promise<void>;
   /** Ends the work if the sync is being paused. */
@@ -47,6 +50,8 @@ export class Group implements Coordination {
   readonly #lease: Lease;
   /** The term in which it has taken over from another coordinator. */
   #takenOver: number | undefined;
+  /** How many pieces of the coordinator's work are under way. */
+  #underWay = 0;
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
@@ -99,7 +104,7 @@ export class Group implements Coordination {
       await this.#retrying(async () => {
         await this.#look();
         if (this.#lease.isHeld && isTimeOfCommitDue(live.stored))
-          await whileCoordinator(fixCommitTime);
+          await this.#whileCoordinator(fixCommitTime);
       });
       await sleep(watchMs, signal);
     }
@@ -115,8 +120,9 @@ export class Group implements Coordination {
     const { term } = this.#lease;
     if (term === undefined)
       return `the coordinator (${live.coordinator ?? 'none yet'}) has not done its part`;
-    await whileCoordinator(async () => {
-      if (this.#takenOver !== term) await takeOver();
+    const { takenAtMs } = this.#lease;
+    await this.#whileCoordinator(async () => {
+      if (this.#takenOver !== term) await takeOver(takenAtMs);
       this.#takenOver = term;
       await run();
     });
@@ -142,7 +148,7 @@ export class Group implements Coordination {
   /** The stored records of all instances, as they are now. */
   async #look(): Promise<Assembly> {
     const { live, store } = this.#parts;
-    await this.#lease.keep();
+    await this.#lease.keep({ mayTake: this.#underWay === 0 });
     const [, instances] = await Promise.all([live.refresh(), store.readInstances()]);
     return { sync: live.stored, instances };
   }
@@ -150,13 +156,16 @@ export class Group implements Coordination {
   async #retrying<T>(run: () => Promise<T>): Promise<T> {
     return await retrying(this.#parts, 'coordination', run);
   }
-}
 
-/** Runs work that only the coordinator does: it is left to another instance if that one is the coordinator by now. */
-async function whileCoordinator(run: () => Promise<void>): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    if (!(error instanceof LeaseLost)) throw error;
+  /** Runs work that only the coordinator does: it is left to another instance if that one is the coordinator by now. */
+  async #whileCoordinator(run: () => Promise<void>): Promise<void> {
+    this.#underWay++;
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+    } finally {
+      this.#underWay--;
+    }
   }
 }

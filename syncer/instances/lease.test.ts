@@ -84,6 +84,36 @@ describe('Lease', () => {
     assert.equal(lease.isHeld, true);
   });
 
+  it('is not taken again while work under an earlier lease is under way', async () => {
+    const { world, pass, leaseOf } = ground();
+    const lease = leaseOf(true);
+    await lease.keep();
+    pass(3_000);
+    await lease.keep({ mayTake: false });
+    assert.equal(lease.isHeld, true);
+    world.isFree = false;
+    pass(3_000);
+    await lease.keep({ mayTake: false });
+    world.isFree = true;
+    pass(3_000);
+    await lease.keep({ mayTake: false });
+    assert.deepEqual([lease.isHeld, world.asked], [false, 3]);
+    await lease.keep();
+    assert.equal(lease.isHeld, true);
+  });
+
+  it('says when it was granted, not when it was renewed', async () => {
+    const { pass, leaseOf } = ground();
+    const earliestMs = performance.now();
+    const lease = leaseOf(true);
+    await lease.keep();
+    const { takenAtMs } = lease;
+    assert.ok(takenAtMs >= earliestMs && takenAtMs <= performance.now());
+    pass(3_000);
+    await lease.keep();
+    assert.equal(lease.takenAtMs, takenAtMs);
+  });
+
   it('is asked for now and then, however often it is kept', async () => {
     const { world, pass, leaseOf } = ground();
     const lease = leaseOf(true);

@@ -33,6 +33,8 @@ export class Lease {
   /** When the last granted lease was requested; undefined if another instance has it. */
   #grantedAt: Moment | undefined;
   #term = 0;
+  /** When the lease of this term was granted, by performance.now. */
+  #takenAtMs = 0;
 
   constructor(
     store: Pick<LeaseStore, 'take' | 'renew'>,
@@ -55,13 +57,23 @@ export class Lease {
     return this.isHeld ? this.#term : undefined;
   }
 
+  /** When this instance last became the coordinator, by performance.now. */
+  get takenAtMs(): number {
+    return this.#takenAtMs;
+  }
+
   /** Throws LeaseLost if it is not. */
   readonly require = (): void => {
     if (!this.isHeld) throw new LeaseLost();
   };
 
-  /** Renews the lease when it is due, or requests it. To be called all the time. */
-  async keep(): Promise<void> {
+  /**
+   * Renews the lease when it is due, or requests it. To be called all the time.
+   * @param mayTake - false while work of this instance as the coordinator is under way: if another instance has had the lease
+   * meanwhile, that work has to end first, and none of it may continue under another lease.
+   */
+  async keep({ mayTake = true }: { readonly mayTake?: boolean } = {}): Promise<void> {
+    if (this.#grantedAt === undefined && !mayTake) return;
     if (this.#triedAt !== undefined && this.#since(this.#triedAt) < this.#intervalMs) return;
     const at = this.#now();
     this.#triedAt = at;
@@ -70,7 +82,10 @@ export class Lease {
     const isGranted = wasGranted
       ? await this.#store.renew(leaseMs)
       : await this.#store.take(leaseMs, mayBeFirst);
-    if (isGranted && !wasGranted) this.#term++;
+    if (isGranted && !wasGranted) {
+      this.#term++;
+      this.#takenAtMs = performance.now();
+    }
     this.#grantedAt = isGranted ? at : undefined;
   }
 

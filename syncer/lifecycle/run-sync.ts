@@ -10,6 +10,7 @@ import { CollectionCreator } from '../ddl/create-collections.ts';
 import { LeftBuilds } from '../ddl/left-index-builder.ts';
 import { replicateForms } from '../ddl/replicate-forms.ts';
 import type { Destination } from '../destination/destination.ts';
+import { awaitConnectionsOf } from '../destination/earlier-writes.ts';
 import type { Coordination } from '../instances/coordination.ts';
 import type { WorkPace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -92,14 +93,18 @@ export class SyncRun {
     await destination.settleEarlierWrites();
   }
 
-  /** Takes over from another coordinator. */
-  async takeOver(): Promise<void> {
-    const { catalog, store, syncStore, destination } = this.#parts;
+  /** Takes over from another coordinator. @param sinceMs - when it was the coordinator no more, by performance.now. */
+  async takeOver(sinceMs: number): Promise<void> {
+    const { catalog, store, syncStore, destination, sourceCluster, options } = this.#parts;
     const { lease } = syncStore;
     await store.step('coordination', async () => {
-      await destination.awaitFormerCoordinators(await lease.readFormer());
+      const former = { instances: await lease.readFormer(), sinceMs };
+      await destination.awaitFormerCoordinators(former);
+      // Nothing else writes to a source: its blocking, and the state that a reversal moves there.
+      if (options.enableUserWriteBlocking)
+        await awaitConnectionsOf(former, this.#parts, sourceCluster);
       await this.endEarlierWork({ isCoordinator: true });
-      await lease.forgetFormer();
+      await lease.forgetFormer(former.instances);
       await catalog.reload();
     });
     if (store.live.current.phase === 'changes') await this.#catalogChanges.finishCollections();

@@ -262,8 +262,8 @@ export class SyncWork {
       reloadCatalog: async () => {
         await runOf().reloadCatalog();
       },
-      takeOver: async () => {
-        await runOf().takeOver();
+      takeOver: async (sinceMs) => {
+        await runOf().takeOver(sinceMs);
       },
       fixCommitTime: async () => {
         await runOf().fixCommitTime();

@@ -10,7 +10,7 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import { catalogSideBySide, DestinationCatalog } from '../destination/destination-catalog.ts';
 import { isSameView } from '../destination/destination-views.ts';
-import { awaitEarlierWrites } from '../destination/earlier-writes.ts';
+import { awaitEarlierConnections, awaitEarlierWrites } from '../destination/earlier-writes.ts';
 import { MadeCollections } from '../destination/made-collections.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import { Lease, LeaseLost } from '../instances/lease.ts';
@@ -123,7 +123,7 @@ export class Reset {
       if (performance.now() - keptAtMs < keepRightEveryMs) return;
       keptAtMs = performance.now();
       await store.heartbeat();
-      if (!isAlone) await lease.keep();
+      if (!isAlone) await lease.keep({ mayTake: false });
     };
     // An earlier attempt may have removed it already.
     await store.takeOwnership();
@@ -141,6 +141,9 @@ export class Reset {
     await underOnePrimary(destination, signal, async () => {
       await awaitEarlierWrites(waiting);
     });
+    // Its blocking, and a reversal's state, are all that is written to a source.
+    if (record.options.enableUserWriteBlocking)
+      await awaitEarlierConnections(waiting, this.#pair.clients[record.source.name]);
     await store.record.endForReset(record);
   }
 

@@ -62,10 +62,15 @@ export class LeaseStore {
     return former?.map((id) => id.text()) ?? [];
   }
 
-  /** Records that no change of a former coordinator is on its way, unless another process is the coordinator by now. */
-  async forgetFormer(): Promise<void> {
+  /**
+   * Records that no change of these former coordinators is on its way, unless another process is the coordinator by now. Others
+   * that have been added meanwhile stay.
+   */
+  async forgetFormer(instances: readonly string[]): Promise<void> {
     const own = { _id: 'coordinator', incarnation: this.#incarnation };
-    await this.#collection.updateOne(own, { $set: { former: [] } });
+    const known = { $ifNull: ['$former', []] };
+    const former = { $setDifference: [known, { $literal: instances }] };
+    await this.#collection.updateOne(own, [{ $set: { former } }]);
   }
 
   /** Remains the coordinator. @returns false if another process is by now. */

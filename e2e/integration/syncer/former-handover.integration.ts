@@ -115,4 +115,36 @@ describe('a reversal whose process was killed while a server had a command of it
     await commitAndWait(next);
     await pair.assertEqual();
   });
+
+  it('creates no record where it was frozen before that, and the sync was reset meanwhile', async () => {
+    const { source, destination } = pair;
+    await pair.reset();
+    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
+    // As above.
+    const uris = {
+      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+    };
+    await using frozen = await pair.syncing(
+      { enableUserWriteBlocking: true, reversible: true },
+      uris,
+    );
+    await commitAndWait(frozen);
+    const namespace = 'clustersync_internal.collections';
+    const reached = await delayNext(source, 'update', 3_000, { namespace });
+    const reversing = frozen.post('reverse', {}).catch(() => undefined);
+    await reached();
+    await frozen.kill('SIGSTOP');
+
+    await using next = await pair.syncer();
+    assert.equal((await next.post('reset', { destination: 'Keep' })).status, 200);
+    await next.waitFor(({ state }) => state === 'IDLE');
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () =>
+      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
+    );
+    await reversing;
+    const records = source.client.db('clustersync_internal').collection('sync');
+    assert.deepEqual(await records.find().toArray(), []);
+  });
 });

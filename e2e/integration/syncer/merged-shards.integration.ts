@@ -242,8 +242,9 @@ describe('a sharded cluster synced into a replica set', () => {
     await source().rename('renamed');
     await sent();
     await coordinator.kill('SIGKILL');
+    // The operation, or before that the connection of which it is.
     await other.waitFor(
-      ({ warnings }) => (warnings?.join() ?? '').includes('has not completed 1 earlier operations'),
+      ({ warnings }) => (warnings?.join() ?? '').includes('has not completed 1 earlier'),
       { deadlineMs: 60_000 },
     );
     await coordinator.restart();
