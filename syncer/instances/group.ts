@@ -10,7 +10,7 @@ import {
   type Assembly,
   type StreamPlace,
 } from '../store/instances.ts';
-import { Lease, LeaseLost } from './lease.ts';
+import { LeaseLost, type Lease } from './lease.ts';
 
 /** How often to read the others' state: while something waits for them, and while nothing does. */
 const waitMs = 25;
@@ -19,9 +19,9 @@ const watchMs = 250;
 /** What working together needs from the work. */
 export interface GroupParts extends RetryContext {
   readonly live: LiveSync;
-  readonly store: SyncStore;
+  readonly store: Pick<SyncStore, 'saveArrival' | 'readInstances'>;
+  readonly lease: Lease;
   readonly id: string;
-  readonly isPreferred: boolean;
   /** Reads the catalog again: another instance has changed it. */
   readonly reloadCatalog: () => Promise<void>;
   /**
@@ -55,7 +55,7 @@ export class Group implements Coordination {
 
   constructor(parts: GroupParts) {
     this.#parts = parts;
-    this.#lease = new Lease(parts.store.lease, parts.isPreferred);
+    this.#lease = parts.lease;
     const { instances, isSharedByValue } = parts.live.current;
     const { length: count } = instances;
     this.share = { index: instances.indexOf(parts.id), count, isByValue: isSharedByValue };

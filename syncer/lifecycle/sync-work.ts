@@ -9,6 +9,7 @@ import { Destination } from '../destination/destination.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { Alone, type Coordination } from '../instances/coordination.ts';
 import { Group } from '../instances/group.ts';
+import { Lease } from '../instances/lease.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
@@ -257,8 +258,8 @@ export class SyncWork {
       ...working,
       live,
       store,
+      lease: new Lease(store.lease, options.preferCoordinator),
       id: options.id,
-      isPreferred: options.preferCoordinator,
       reloadCatalog: async () => {
         await runOf().reloadCatalog();
       },
