@@ -62,16 +62,25 @@ export interface FormerCoordinators {
  * one: the network may hold a change of the catalog that it has sent.
  */
 export async function awaitConnectionsOf(
-  { instances, sinceMs }: FormerCoordinators,
+  former: FormerCoordinators,
   waiting: Waiting,
   cluster: ClusterClient,
 ): Promise<void> {
-  const others = instances.map((id) => cluster.formerConnections.of(`${syncerName}${id}`, sinceMs));
   await untilNone(waiting, 'connections', async () => {
-    let sum = 0;
-    for (const each of others) sum += await each.count(cluster, waiting.signal);
-    return sum;
+    return await connectionsOf(former, cluster, waiting.signal);
   });
+}
+
+/** How many connections of former coordinators may still deliver something to a cluster: see {@link awaitConnectionsOf}. */
+export async function connectionsOf(
+  { instances, sinceMs }: FormerCoordinators,
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<number> {
+  let sum = 0;
+  for (const id of instances)
+    sum += await cluster.formerConnections.of(`${syncerName}${id}`, sinceMs).count(cluster, signal);
+  return sum;
 }
 
 async function untilNone(

@@ -10,7 +10,11 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import { catalogSideBySide, DestinationCatalog } from '../destination/destination-catalog.ts';
 import { isSameView } from '../destination/destination-views.ts';
-import { awaitEarlierConnections, awaitEarlierWrites } from '../destination/earlier-writes.ts';
+import {
+  awaitEarlierConnections,
+  awaitEarlierWrites,
+  connectionsOf,
+} from '../destination/earlier-writes.ts';
 import { MadeCollections } from '../destination/made-collections.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import { Lease, LeaseLost } from '../instances/lease.ts';
@@ -116,6 +120,8 @@ export class Reset {
     if (!isAlone) {
       await lease.keep();
       if (!lease.isHeld) return 'the coordinator has not done its part';
+      const open = await this.#connectionsOfFormer(record, store, lease.takenAtMs);
+      if (open > 0) return `a server has not completed ${open} earlier connections`;
     }
     const requireRight = isAlone ? store.ownership.require : lease.require;
     let keptAtMs = -Infinity;
@@ -129,6 +135,25 @@ export class Reset {
     await store.takeOwnership();
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
+  }
+
+  /**
+   * How many connections may still deliver what an instance has sent that carried out the reset before this one: arriving later,
+   * it would remove the state of the next sync.
+   */
+  async #connectionsOfFormer(
+    { options, destination, source }: SyncRecord,
+    store: SyncStore,
+    sinceMs: number,
+  ): Promise<number> {
+    const { clients, signal } = this.#pair;
+    const former = { instances: await store.lease.readFormer(), sinceMs };
+    const names = options.enableUserWriteBlocking
+      ? [destination.name, source.name]
+      : [destination.name];
+    let sum = 0;
+    for (const name of names) sum += await connectionsOf(former, clients[name], signal);
+    return sum;
   }
 
   /** Makes sure that no process still writes for this instance what was requested before the reset, and records that. */

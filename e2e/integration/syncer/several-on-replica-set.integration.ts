@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
-import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { skipBecause } from '../../runner/skip.ts';
 import { allowEverything, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
-import { instancesOf, startNumbered, type Instances } from './instances.ts';
+import { startNumbered, type Instances } from './instances.ts';
+import { startProxied } from './proxied-instances.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, delayNext, holdCommands } from './slow-commands.ts';
 
@@ -368,25 +368,18 @@ describe('several instances on one replica set', () => {
   });
 
   it("do not let a change of the catalog that the network still holds come after the next coordinator's", async () => {
-    const { set } = pair.destination;
-    const direct = new URL(set.directUri('syncer', await set.primary()));
-    await using proxy = await TcpProxy.start(Number(direct.port));
-    direct.port = String(proxy.port);
-    const ids = 'syncer-0,syncer-1';
-    const coordinator = await pair.syncer({ cluster1: direct.href, options: { ids, instance: 0 } });
-    const other = await pair.syncer({ options: { ids, instance: 1 } });
-    await using instances = instancesOf([coordinator, other]);
+    await using proxied = await startProxied(pair);
+    const { instances } = proxied;
     await instances.start();
-    await instances.waitFor(
-      ({ canCommit, coordinatorID }) => canCommit && coordinatorID === 'syncer-0',
-    );
+    const { coordinator, proxy, other } = await proxied.byRole();
+    const { coordinatorID: former } = await coordinator.progress();
     proxy.strandAt((bytes) => bytes.includes('heldIndex'));
     await items().createIndexes([{ key: { number: -1 }, name: 'heldIndex' }]);
     await until('it is held', () => proxy.stranded > 0);
     await coordinator.kill('SIGSTOP');
     await items().dropIndex('heldIndex');
 
-    await other.waitFor(({ coordinatorID }) => coordinatorID === 'syncer-1');
+    await other.waitFor(({ coordinatorID }) => coordinatorID !== former);
     const names = async (): Promise<readonly unknown[]> => {
       const copies = pair.destination.client.db('shop').collection('items');
       return (await copies.listIndexes().toArray()).map(({ name }) => name as unknown);
