@@ -4,6 +4,7 @@ import { requireReplaceable, reversedState } from '../../syncer/reverse/hand-ove
 import { countingRecord } from '../../syncer/store/clusters.ts';
 import type { SyncRecord } from '../../syncer/store/records.ts';
 import { reversibleSync } from '../../syncer/testing/reversible-sync.ts';
+import { requireRefusal } from './refusal.ts';
 import type { Happening } from './search.ts';
 
 /** A deployment that may hold the state of the sync. `cluster1` is the first destination. */
@@ -201,6 +202,15 @@ function holding(model: Model, place: Place, change: Partial<Held>): Model {
   return { ...model, held: { ...model.held, [place]: { ...model.held[place], ...change } } };
 }
 
+/** What fills the new place, in this order. */
+function movingWrites(
+  rules: Rules,
+): readonly ['put the catalog' | 'create the record', 'put the catalog' | 'create the record'] {
+  return rules['the record is written last']
+    ? ['put the catalog', 'create the record']
+    : ['create the record', 'put the catalog'];
+}
+
 type Add = (what: string, next: Model) => void;
 
 function processSteps(model: Model, process: Process, rules: Rules, add: Add): void {
@@ -285,17 +295,15 @@ function processSteps(model: Model, process: Process, rules: Rules, add: Add): v
       break;
     case 'putting':
       withRight(rules['moving needs the right'], () => {
-        const write = rules['the record is written last']
-          ? ({ kind: 'put the catalog', reversals: reversals + 1 } as const)
-          : ({ kind: 'create the record', reversals: reversals + 1 } as const);
+        const [kind] = movingWrites(rules);
+        const write = { kind, reversals: reversals + 1 };
         add('the catalog is put', send(other, write, 'creating'));
       });
       break;
     case 'creating':
       withRight(rules['moving needs the right'], () => {
-        const write = rules['the record is written last']
-          ? ({ kind: 'create the record', reversals: reversals + 1 } as const)
-          : ({ kind: 'put the catalog', reversals: reversals + 1 } as const);
+        const [, kind] = movingWrites(rules);
+        const write = { kind, reversals: reversals + 1 };
         add('the record is created', send(other, write, 'moved'));
       });
       break;
@@ -345,7 +353,8 @@ function isReplaceable(there: Stored | null, reversals: number): boolean {
   try {
     requireReplaceable(there ? recordOf(there) : undefined, current);
     return true;
-  } catch {
+  } catch (error) {
+    requireRefusal(error, 'OtherSyncUnfinished');
     return false;
   }
 }
@@ -367,9 +376,7 @@ function inEffect(model: Model, { to, write }: SentWrite): Model {
 
 /** The sender of a write hears of its effect. */
 function answered(model: Model, process: Process, { kind }: Write, rules: Rules): Model {
-  const isMoved =
-    process.step === 'moved' &&
-    kind === (rules['the record is written last'] ? 'create the record' : 'put the catalog');
+  const isMoved = process.step === 'moved' && kind === movingWrites(rules)[1];
   const moved = isMoved ? { reversals: process.reversals + 1, hasRight: false } : {};
   return changed(model, process, { isWaiting: false, ...moved });
 }

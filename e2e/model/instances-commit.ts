@@ -6,6 +6,7 @@ import {
   stateOf,
 } from '../../syncer/store/instances.ts';
 import { stateAfter } from '../../syncer/store/transitions.ts';
+import { everythingHolds } from '../../syncer/testing/everything-holds.ts';
 import { assemblyOf, isAsExpected, nameOf, recordOf, timestampOf } from './instances-records.ts';
 import {
   changed,
@@ -19,6 +20,7 @@ import {
   type Step,
   type StoredSync,
 } from './instances-state.ts';
+import { requireRefusal } from './refusal.ts';
 
 /** The commit: given to an instance, its time fixed, its changes ended. */
 export function commitSteps(model: Model, { index, process }: Running, rules: Rules): Step[] {
@@ -77,18 +79,11 @@ export function commitSteps(model: Model, { index, process }: Running, rules: Ru
 }
 
 function mayCommit(sync: StoredSync, index: number): boolean {
+  const state = stateOf(recordOf(sync), nameOf(index));
   try {
-    const state = stateAfter('commit', {
-      state: stateOf(recordOf(sync), nameOf(index)),
-      canCommit: true,
-      commitWarnings: [],
-      versionRefusal: undefined,
-      isCallerGone: false,
-      isReversible: true,
-      failure: undefined,
-    });
-    return state === 'COMMITTING';
-  } catch {
+    return stateAfter('commit', { ...everythingHolds, state }) === 'COMMITTING';
+  } catch (error) {
+    requireRefusal(error, 'InvalidStateTransition');
     return false;
   }
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ErrorName } from '../../service/error-table.ts';
 import { SyncError } from '../../service/errors.ts';
+import { everythingHolds } from '../testing/everything-holds.ts';
 import {
   requireNoParameters,
   stateAfter,
@@ -20,15 +21,6 @@ const table: Readonly<Record<SyncState, readonly string[]>> = {
   PAUSED: ['-', '-', 'RUNNING', '-', '-', '-'],
   COMMITTING: ['-', '-', '-', '-', '-', '-'],
   COMMITTED: ['-', '-', '-', '-', 'RUNNING', '-'],
-};
-
-const everythingHolds = {
-  canCommit: true,
-  commitWarnings: [],
-  versionRefusal: undefined,
-  isCallerGone: false,
-  isReversible: true,
-  failure: undefined,
 };
 
 const nameOf = (command: Command, situation: Situation): string => {

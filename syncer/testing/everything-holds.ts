@@ -1,0 +1,11 @@
+import type { Situation } from '../store/transitions.ts';
+
+/** A situation in which nothing but the state may forbid a command. */
+export const everythingHolds: Omit<Situation, 'state'> = {
+  canCommit: true,
+  commitWarnings: [],
+  versionRefusal: undefined,
+  isCallerGone: false,
+  isReversible: true,
+  failure: undefined,
+};
