@@ -201,8 +201,7 @@ export class SyncWork {
     const [instance, catalog] = await this.#claim(working, syncStore, requireLease, isFirst);
     const destinationCluster = pair.deployment(options.destination);
     destinationCluster.writeGuard.right = syncStore.ownership;
-    for (const name of ['cluster0', 'cluster1'] as const)
-      pair.clients[name].formerConnections.takeOver();
+    pair.takeOver();
     const sourceCluster = pair.deployment(options.source);
     const store = new WorkStore({ ...working, store: syncStore, live, catalog, requireLease });
     const warn = async (warning: string): Promise<void> => {

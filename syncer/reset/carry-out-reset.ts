@@ -161,8 +161,7 @@ export class Reset {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
     await store.takeOwnership();
-    const { cluster0, cluster1 } = this.#pair.clients;
-    for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOver();
+    this.#pair.takeOver();
     destination.writeGuard.right = store.ownership;
     const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
     await underOnePrimary(destination, signal, async () => {

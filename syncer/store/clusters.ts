@@ -58,6 +58,12 @@ export class ClusterPair {
     this.signal = signal;
   }
 
+  /** This process has taken the place of the one before: what that one has sent to either cluster arrives within 30 s from now. */
+  takeOver(): void {
+    const { cluster0, cluster1 } = this.clients;
+    for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOver();
+  }
+
   /** The same two, for work that ends earlier: when this signal is aborted, too. */
   until(signal: AbortSignal): ClusterPair {
     const { clients, topologies, instanceId: id, ids } = this;
