@@ -242,9 +242,10 @@ describe('a sharded cluster synced into a replica set', () => {
     await source().rename('renamed');
     await sent();
     await coordinator.kill('SIGKILL');
-    // The operation, or before that the connection of which it is.
+    // That of the operation: it stays open until the server has ended it.
     await other.waitFor(
-      ({ warnings }) => (warnings?.join() ?? '').includes('has not completed 1 earlier'),
+      ({ warnings }) =>
+        (warnings?.join() ?? '').includes('has not completed 1 earlier connections'),
       { deadlineMs: 60_000 },
     );
     await coordinator.restart();
