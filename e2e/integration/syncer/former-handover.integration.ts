@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, useClusterPair } from './cluster-pair.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
@@ -9,6 +10,30 @@ describe('a reversal whose process was killed while a server had a command of it
     await skipUnlessReversible(this);
   });
   const pair = useClusterPair({ parameters: canBeSlow });
+
+  /** A sync that is committed, and can be reversed. */
+  async function committed(): Promise<SyncerProcess> {
+    const { source, destination } = pair;
+    await pair.reset();
+    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
+    // Polled to see whether it is there: a connection with a pending read ends when the process continues.
+    const uris = {
+      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
+    };
+    const options = { enableUserWriteBlocking: true, reversible: true };
+    const syncer = await pair.syncing(options, uris);
+    await commitAndWait(syncer);
+    return syncer;
+  }
+
+  /** Lets a frozen process continue, and waits until it has seen that another one has taken its place. */
+  async function thawed(frozen: SyncerProcess): Promise<void> {
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () =>
+      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
+    );
+  }
 
   it('keeps its record: what was sent to the new destination comes before it', async () => {
     const { source, destination } = pair;
@@ -43,18 +68,7 @@ describe('a reversal whose process was killed while a server had a command of it
 
   it('is left to the process that has taken its place, where it was frozen in it and is thawed', async () => {
     const { source, destination } = pair;
-    await pair.reset();
-    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
-    // Polled to see whether it is there: a connection with a pending read ends when the process continues.
-    const uris = {
-      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-    };
-    await using frozen = await pair.syncing(
-      { enableUserWriteBlocking: true, reversible: true },
-      uris,
-    );
-    await commitAndWait(frozen);
+    await using frozen = await committed();
     const items = destination.client.db('shop').collection<{ _id: number }>('items');
     await items.insertOne({ _id: 1 });
     const reached = await delayNext(source, 'drop', 3_000);
@@ -65,10 +79,7 @@ describe('a reversal whose process was killed while a server had a command of it
     await using next = await pair.syncer();
     await next.waitFor(({ canCommit }) => canCommit);
     await items.insertOne({ _id: 2 });
-    await frozen.kill('SIGCONT');
-    await until('the end of the one before', async () =>
-      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
-    );
+    await thawed(frozen);
     await reversing;
     const { state, directionMapping } = await next.progress();
     assert.equal(state, 'RUNNING');
@@ -78,19 +89,8 @@ describe('a reversal whose process was killed while a server had a command of it
   });
 
   it('takes nothing of a state that has come back, where it was frozen while it removed the former one', async () => {
-    const { source, destination } = pair;
-    await pair.reset();
-    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
-    // As above.
-    const uris = {
-      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-    };
-    await using frozen = await pair.syncing(
-      { enableUserWriteBlocking: true, reversible: true },
-      uris,
-    );
-    await commitAndWait(frozen);
+    const { destination } = pair;
+    await using frozen = await committed();
     const reached = await delayNext(destination, 'drop', 3_000);
     const reversing = frozen.post('reverse', {}).catch(() => undefined);
     await reached();
@@ -101,10 +101,7 @@ describe('a reversal whose process was killed while a server had a command of it
     await commitAndWait(next);
     assert.equal((await next.post('reverse', {})).status, 200);
     await next.waitFor(({ canCommit }) => canCommit);
-    await frozen.kill('SIGCONT');
-    await until('the end of the one before', async () =>
-      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
-    );
+    await thawed(frozen);
     await reversing;
     const state = destination.client.db('clustersync_internal');
     const left = (await state.listCollections().toArray()).map(({ name }) => name);
@@ -117,19 +114,8 @@ describe('a reversal whose process was killed while a server had a command of it
   });
 
   it('creates no record where it was frozen before that, and the sync was reset meanwhile', async () => {
-    const { source, destination } = pair;
-    await pair.reset();
-    await source.client.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 0 });
-    // As above.
-    const uris = {
-      cluster0: source.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-      cluster1: destination.set.uri('syncer', { serverMonitoringMode: 'poll' }),
-    };
-    await using frozen = await pair.syncing(
-      { enableUserWriteBlocking: true, reversible: true },
-      uris,
-    );
-    await commitAndWait(frozen);
+    const { source } = pair;
+    await using frozen = await committed();
     const namespace = 'clustersync_internal.collections';
     const reached = await delayNext(source, 'update', 3_000, { namespace });
     const reversing = frozen.post('reverse', {}).catch(() => undefined);
@@ -139,10 +125,7 @@ describe('a reversal whose process was killed while a server had a command of it
     await using next = await pair.syncer();
     assert.equal((await next.post('reset', { destination: 'Keep' })).status, 200);
     await next.waitFor(({ state }) => state === 'IDLE');
-    await frozen.kill('SIGCONT');
-    await until('the end of the one before', async () =>
-      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
-    );
+    await thawed(frozen);
     await reversing;
     const records = source.client.db('clustersync_internal').collection('sync');
     assert.deepEqual(await records.find().toArray(), []);

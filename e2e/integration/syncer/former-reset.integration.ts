@@ -12,7 +12,7 @@ describe('a reset that another instance takes over', () => {
     await using proxied = await startProxied(pair);
     const { instances } = proxied;
     await instances.start();
-    const { coordinator, proxy, other } = await proxied.byRole();
+    const { coordinator, proxy, other } = await proxied.roles();
     proxy.strandAt((bytes) => bytes.includes('\u0002drop\0'));
     await instances.send('reset', { destination: 'Clean' });
     await until('a drop is held', () => proxy.stranded > 0);

@@ -54,6 +54,15 @@ export async function startNumbered(
   return instancesOf(all);
 }
 
+/** Waits until one of them coordinates. Returns that one first. */
+export async function byRole(instances: Instances): Promise<readonly SyncerProcess[]> {
+  const { all } = instances;
+  const told = await instances.waitFor(({ coordinatorID }) => coordinatorID !== null);
+  const id = told[0]?.coordinatorID;
+  const isCoordinator = (one: SyncerProcess): boolean => told[all.indexOf(one)]?.syncerID === id;
+  return [...all].sort((one, other) => Number(isCoordinator(other)) - Number(isCoordinator(one)));
+}
+
 /**
  * Commits one that has said canCommit. A proof may have become too old since, as on a busy machine, and by the time of the next progress
  * there may be another: that it says canCommit again tells nothing. A proof that is late, and work that is retried, say for how long; that the

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import type { ClusterPair } from './cluster-pair.ts';
-import { instancesOf, type Instances } from './instances.ts';
+import { byRole, instancesOf, type Instances } from './instances.ts';
 
 /** Two instances, and a proxy between each and the primary of the destination. */
 export interface ProxiedInstances extends AsyncDisposable {
   readonly instances: Instances;
   /** Waits until both can commit and one coordinates. Returns that one, what stands in front of the destination, and the other. */
-  byRole(): Promise<{
+  roles(): Promise<{
     readonly coordinator: SyncerProcess;
     readonly proxy: TcpProxy;
     readonly other: SyncerProcess;
@@ -22,26 +22,25 @@ export async function startProxied(
   await using stack = new AsyncDisposableStack();
   const { set } = pair.destination;
   const member = await set.primary();
-  const started: { readonly syncer: SyncerProcess; readonly proxy: TcpProxy }[] = [];
+  const proxies = new Map<SyncerProcess, TcpProxy>();
   for (const instance of [0, 1]) {
     const uri = new URL(set.directUri('syncer', member));
     const proxy = stack.use(await TcpProxy.start(Number(uri.port)));
     uri.port = String(proxy.port);
     const options = { ids: 'syncer-0,syncer-1', instance };
-    started.push({ syncer: await pair.syncer({ cluster1: uri.href, options }), proxy });
+    proxies.set(await pair.syncer({ cluster1: uri.href, options }), proxy);
   }
-  const instances = stack.use(instancesOf(started.map(({ syncer }) => syncer)));
+  const instances = stack.use(instancesOf([...proxies.keys()]));
   const moved = stack.move();
   return {
     instances,
-    byRole: async () => {
-      const told = await instances.waitFor(
-        ({ canCommit, coordinatorID }) => canCommit && coordinatorID !== null,
-      );
-      const at = told[0]?.coordinatorID === 'syncer-0' ? 0 : 1;
-      const [one, other] = [started[at], started[1 - at]];
-      assert.ok(one && other);
-      return { coordinator: one.syncer, proxy: one.proxy, other: other.syncer };
+    roles: async () => {
+      await instances.waitFor(({ canCommit }) => canCommit);
+      const [coordinator, other] = await byRole(instances);
+      assert.ok(coordinator && other);
+      const proxy = proxies.get(coordinator);
+      assert.ok(proxy);
+      return { coordinator, proxy, other };
     },
     [Symbol.asyncDispose]: async () => {
       await moved.disposeAsync();

@@ -6,7 +6,7 @@ import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { skipBecause } from '../../runner/skip.ts';
 import { allowEverything, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
-import { startNumbered, type Instances } from './instances.ts';
+import { byRole, startNumbered, type Instances } from './instances.ts';
 import { startProxied } from './proxied-instances.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, delayNext, holdCommands } from './slow-commands.ts';
@@ -54,15 +54,6 @@ describe('several instances on one replica set', () => {
     await instances.waitFor(({ canCommit }) => canCommit);
     await instances.commit();
     await instances.waitFor(({ state }) => state === 'COMMITTED');
-  }
-
-  /** The coordinator first. */
-  async function byRole(instances: Instances): Promise<readonly SyncerProcess[]> {
-    const { all } = instances;
-    const told = await instances.waitFor(({ coordinatorID }) => coordinatorID !== null);
-    const id = told[0]?.coordinatorID;
-    const isCoordinator = (one: SyncerProcess): boolean => told[all.indexOf(one)]?.syncerID === id;
-    return [...all].sort((one, other) => Number(isCoordinator(other)) - Number(isCoordinator(one)));
   }
 
   for (const count of [2, 3])
@@ -371,7 +362,7 @@ describe('several instances on one replica set', () => {
     await using proxied = await startProxied(pair);
     const { instances } = proxied;
     await instances.start();
-    const { coordinator, proxy, other } = await proxied.byRole();
+    const { coordinator, proxy, other } = await proxied.roles();
     const { coordinatorID: former } = await coordinator.progress();
     proxy.strandAt((bytes) => bytes.includes('heldIndex'));
     await items().createIndexes([{ key: { number: -1 }, name: 'heldIndex' }]);
