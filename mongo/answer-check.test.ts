@@ -194,7 +194,7 @@ describe('checkAnswer', () => {
 
 const start = { saslStart: 1, mechanism: 'SCRAM-SHA-256' };
 
-function answerOf(text: string): object {
+function answerOf(text: string): Readonly<Record<string, unknown>> {
   return { ok: 1, conversationId: 1, done: false, payload: new Binary(Buffer.from(text)) };
 }
 
@@ -205,6 +205,12 @@ describe('checkLogin', () => {
     checkLogin({ hello: 1 }, { ok: 1 });
     checkLogin({ ...start, mechanism: 'PLAIN' }, { ok: 1, done: true });
     checkLogin({ hello: 1, speculativeAuthenticate: start }, { ok: 1 });
+    const byCertificate = { authenticate: 1, mechanism: 'MONGODB-X509' };
+    const user = { dbname: '$external', user: 'CN=client' };
+    checkLogin(
+      { hello: 1, speculativeAuthenticate: byCertificate },
+      { ok: 1, speculativeAuthenticate: user },
+    );
   });
 
   for (const rounds of ['0', '1', '4095', '1000001', '2147483647', '9'.repeat(1000), '-1', '1e9'])
@@ -222,6 +228,18 @@ describe('checkLogin', () => {
           { name: 'AuthenticationFailed' },
         );
     });
+
+  it('takes a login without a conversation for no answer', () => {
+    const { conversationId, ...answer } = answerOf('r=nonce,s=c2FsdA==,i=15000');
+    assert.equal(conversationId, 1);
+    const asked = { hello: 1, speculativeAuthenticate: start };
+    assert.throws(
+      () => {
+        checkLogin(asked, { ok: 1, speculativeAuthenticate: answer });
+      },
+      { name: 'AuthenticationFailed', message: /does not answer the login/ },
+    );
+  });
 
   for (const payload of [undefined, 'r=nonce', new Binary(Buffer.from('{"issuer": 1}')), 5])
     it(`takes ${String(payload)} for no answer`, () => {

@@ -126,14 +126,15 @@ export function checkLogin(command: Document, answer: Document): void {
     ? answer
     : (answer['speculativeAuthenticate'] as Document | undefined);
   if (!said || !String(mechanism).startsWith('SCRAM-') || said['done'] === true) return;
-  const payload: unknown = said['payload'];
+  const { payload, conversationId } = said as Readonly<Record<string, unknown>>;
   const bytes = payload instanceof Binary ? payload.value() : payload;
   const text =
     bytes instanceof Uint8Array && bytes.length <= maxPayloadBytes
       ? Buffer.from(bytes).toString('utf8')
       : '';
   const [, digits] = /^r=[^,]+,s=[^,]+,i=(\d{1,10})(?:,|$)/.exec(text) ?? [];
-  if (digits === undefined)
+  // In a speculative login, the driver sends whatever it is.
+  if (digits === undefined || conversationId === undefined)
     throw refused('the server does not answer the login according to SCRAM');
   const { fewest, most } = iterationRange;
   if (Number(digits) < fewest || Number(digits) > most)

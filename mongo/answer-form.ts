@@ -78,6 +78,13 @@ const errorAnswer: DocumentForm = {
 
 const login: DocumentForm = { conversationId: number, done: flag, payload: binary };
 
+/** A login by certificate is answered with `dbname` and `user` instead; checkLogin requires the rest of SCRAM. */
+const speculativeLogin: DocumentForm = {
+  conversationId: optional(number),
+  done: optional(flag),
+  payload: optional(binary),
+};
+
 const hello: DocumentForm = {
   maxBsonObjectSize: count,
   maxMessageSizeBytes: count,
@@ -99,7 +106,7 @@ const hello: DocumentForm = {
   saslSupportedMechs: optional(array(text)),
   connectionId: optional(number),
   lastWrite: optional(document({ lastWriteDate: { types: [bsonType.date] } })),
-  speculativeAuthenticate: optional(document(login)),
+  speculativeAuthenticate: optional(document(speculativeLogin)),
 };
 
 function cursor(batch: 'firstBatch' | 'nextBatch'): DocumentForm {
