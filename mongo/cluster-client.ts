@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkConnectionString, compressorsIn } from './connection-options.ts';
+import { checkUsesTls, type ConnectionTls } from './connection-tls.ts';
 import { LostWrites, maxHeldMs } from './lost-writes.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { askServer, askPrimary } from './ask-server.ts';
@@ -33,6 +34,8 @@ export interface ClusterClientOptions {
   readonly appName: string;
   /** The connection string may name no files. Default: it may. */
   readonly refusesFiles?: boolean;
+  /** Default: as the connection string says. */
+  readonly tls?: ConnectionTls | undefined;
   readonly serverSelectionTimeoutMs?: number;
   /** How long a connection may say nothing, twice, while an answer is awaited that the server does not work on. Default: 10,000. */
   readonly silenceMs?: number;
@@ -41,11 +44,13 @@ export interface ClusterClientOptions {
 /**
  * Creates the clients of a cluster: reads from the primary with majority read concern, writes acknowledged by a majority.
  * Nothing connects before the first command.
- * @throws SyncError InvalidOption if the connection string cannot be read, or has an option that is not accepted.
+ * @throws SyncError InvalidOption if the connection string cannot be read, has an option that is not accepted, or turns off TLS
+ * that certificates are given for.
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
-  const { appName, refusesFiles = false } = options;
+  const { appName, refusesFiles = false, tls } = options;
   checkConnectionString(options.uri, { option: `--${options.option}`, refusesFiles });
+  if (tls) checkUsesTls(options.uri, `--${options.option}`);
   const mark = new UUID().toHexString();
   const compressors = compressorsIn(options.uri);
   let decoded: MongoClient;
@@ -55,6 +60,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     appName,
     // The driver offers all that are named, and loses each connection if the server chooses one that is not included.
     ...(compressors && { compressors }),
+    ...(tls && { tls: true, ...tls }),
     driverInfo: { name: 'clustersync', platform: mark },
     readPreference: ReadPreference.primary,
     readConcern: { level: 'majority' },

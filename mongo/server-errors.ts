@@ -12,6 +12,7 @@ import {
 } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
+import { tlsProblem } from './tls-errors.ts';
 import { serverCodeOf, type CodeClass, type CodeGroup } from './server-codes.ts';
 
 /** Server codes that are used by name: the table of codes has all codes. */
@@ -204,9 +205,12 @@ function errorOfServer(error: Error, cause: Error): SyncError | undefined {
     return new SyncError('AuthenticationFailed', error.message, { cause });
   // A closed pool has the reason as its cause.
   const malformed = [error, error.cause].find(isMalformedAnswer);
-  return malformed === undefined
+  if (malformed !== undefined)
+    return new SyncError('ServerAnswerMalformed', messageOf(malformed), { cause });
+  const problem = tlsProblem(error);
+  return problem === undefined
     ? undefined
-    : new SyncError('ServerAnswerMalformed', messageOf(malformed), { cause });
+    : new SyncError('ClusterUnreachable', problem, { cause });
 }
 
 /** A connection error under its name; undefined for any other. */
@@ -231,7 +235,8 @@ export function connectionError(error: unknown): SyncError | undefined {
     return new SyncError('ClusterUnreachable', error.message, { cause: error });
   }
   if (isConnectionFailure(error)) {
-    return new SyncError('ClusterUnreachable', error.message, { cause: error });
+    const description = tlsProblem(error) ?? error.message;
+    return new SyncError('ClusterUnreachable', description, { cause: error });
   }
   return undefined;
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
-import { createClusterClient } from '../mongo/cluster-client.ts';
+import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
+import { readConnectionTls } from '../mongo/connection-tls.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
 import { apiServerOf } from '../service/listening.ts';
@@ -48,12 +49,15 @@ export async function openVerifier(
   filterOf(options);
   await using resources = new AsyncDisposableStack();
   const refusesFiles = options.connectionFiles === 'refuse';
-  const cluster = (option: 'srcURI' | 'destURI' | 'metaURI', uri: string) =>
-    resources.use(createClusterClient({ uri, option, appName, refusesFiles }));
-  const source = cluster('srcURI', options.srcURI);
-  const destination = cluster('destURI', options.destURI);
-  const metadata =
-    options.metaURI === undefined ? destination : cluster('metaURI', options.metaURI);
+  const cluster = (side: 'src' | 'dest' | 'meta', uri: string): ClusterClient => {
+    const tls = readConnectionTls(side, options);
+    return resources.use(
+      createClusterClient({ uri, option: `${side}URI`, appName, refusesFiles, tls }),
+    );
+  };
+  const source = cluster('src', options.srcURI);
+  const destination = cluster('dest', options.destURI);
+  const metadata = options.metaURI === undefined ? destination : cluster('meta', options.metaURI);
   const monitor = new VerifierMonitor();
   const stop = new AbortController();
   const { signal } = stop;

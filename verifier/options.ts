@@ -1,4 +1,5 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
+import { connectionTlsOptions } from '../mongo/connection-tls.ts';
 import { apiOptions } from '../service/listening.ts';
 import { logOptions } from '../service/logger.ts';
 import { configOption, type Options, type OptionTable } from '../service/options.ts';
@@ -25,6 +26,9 @@ export const verifierOptionTable = {
     valueName: 'uri',
     description: 'connection string of the metadata store; by default the destination',
   },
+  ...connectionTlsOptions('src', 'the source'),
+  ...connectionTlsOptions('dest', 'the destination'),
+  ...connectionTlsOptions('meta', 'the metadata store'),
   verifyAll: {
     type: 'boolean',
     default: false,

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { isCertificate } from '../../service/certificate.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
@@ -64,14 +64,4 @@ function serverTrust(
   return trust.kind === 'plain'
     ? undefined
     : { authority: trust.authority, serverName: trust.serverName };
-}
-
-/** What node:tls does not report: it ignores what it cannot read. */
-function isCertificate(text: string): boolean {
-  try {
-    new X509Certificate(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

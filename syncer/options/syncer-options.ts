@@ -1,4 +1,5 @@
 import { connectionFileOptions } from '../../mongo/connection-options.ts';
+import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
 import { SyncError } from '../../service/errors.ts';
 import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
@@ -21,6 +22,8 @@ export const syncerOptionTable = {
     valueName: 'uri',
     description: 'connection string of cluster1',
   },
+  ...connectionTlsOptions('cluster0', 'cluster0'),
+  ...connectionTlsOptions('cluster1', 'cluster1'),
   id: {
     type: 'string',
     default: 'syncer',

@@ -1,4 +1,5 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
+import { readConnectionTls } from '../../mongo/connection-tls.ts';
 import { deploymentOf, type Deployment } from '../../mongo/deployment.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import type { Asker, Topology } from '../../mongo/topology.ts';
@@ -24,7 +25,10 @@ export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
 /** Creates the clients of both clusters. Nothing connects before the first command. */
 export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
-    createClusterClient({ uri: options[option], option, ...askerOf(options) });
+    createClusterClient({
+      ...{ uri: options[option], option, ...askerOf(options) },
+      tls: readConnectionTls(option, options),
+    });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }
 

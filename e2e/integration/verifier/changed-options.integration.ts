@@ -82,6 +82,9 @@ describe('a verification that another process continues, which has another value
     connectionFiles: ['the same'],
     tlsCertificateFile: ['the same'],
     tlsKeyFile: ['the same'],
+    ...{ srcCaFile: ['the same'], srcCertificateFile: ['the same'], srcKeyFile: ['the same'] },
+    ...{ destCaFile: ['the same'], destCertificateFile: ['the same'], destKeyFile: ['the same'] },
+    ...{ metaCaFile: ['the same'], metaCertificateFile: ['the same'], metaKeyFile: ['the same'] },
     config: ['the same'],
     // These delete all of it, or use another store: they come last.
     metaURI: ['begun again', () => ({ metaURI: pair.sets[0]?.uri('admin') })],

@@ -31,6 +31,13 @@ export interface VerifierSession extends AsyncDisposable {
   untilFailed(): Promise<string>;
 }
 
+/** The files of certificates: none. */
+const noCertificates = {
+  ...{ srcCaFile: undefined, srcCertificateFile: undefined, srcKeyFile: undefined },
+  ...{ destCaFile: undefined, destCertificateFile: undefined, destKeyFile: undefined },
+  ...{ metaCaFile: undefined, metaCertificateFile: undefined, metaKeyFile: undefined },
+} as const;
+
 /** Starts a verifier of all user databases on a free port, and waits until it is ready. */
 export async function openSession(
   options: Pick<VerifierOptions, 'srcURI' | 'destURI'> & Partial<VerifierOptions>,
@@ -40,6 +47,7 @@ export async function openSession(
   const verifier = await openVerifier(
     {
       metaURI: undefined,
+      ...noCertificates,
       verifyAll: true,
       includeNamespaces: undefined,
       excludeNamespaces: undefined,

@@ -1,0 +1,200 @@
+import assert from 'node:assert/strict';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { MongoClient } from 'mongodb';
+import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
+import { assertEqualClusters } from '../../ground/compare.ts';
+import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { syncerRoles } from '../../ground/mongod/users.ts';
+import { startSyncerProcess } from '../../ground/syncer-process.ts';
+import { until } from '../../ground/until.ts';
+import { VerifierProcess } from '../../ground/verifier-process.ts';
+import { commitAndWait, startSyncing } from '../syncer/cluster-pair.ts';
+
+/** The user that a server takes the client's certificate for. */
+const subject = 'CN=server of the tests';
+
+describe('connections by TLS', () => {
+  let folder: GuardedFolder;
+  const sets: ReplicaSet[] = [];
+  /** Of the servers, and of the clients. */
+  let served: IssuedCertificate;
+  let client: IssuedCertificate;
+  const path = (name: string): string => join(folder.path, name);
+
+  before(async () => {
+    folder = await createGuardedFolder();
+    [served, client] = await Promise.all([
+      issueCertificate('localhost'),
+      issueCertificate('client'),
+    ]);
+    const files = {
+      'server.pem': served['tls.crt'] + served['tls.key'],
+      'authorities.pem': served['ca.crt'] + client['ca.crt'],
+      'ca.crt': served['ca.crt'],
+      'other-ca.crt': client['ca.crt'],
+      'client.crt': client['tls.crt'],
+      'client.key': client['tls.key'],
+      'other.key': served['tls.key'],
+    };
+    for (const [name, text] of Object.entries(files)) await writeFile(path(name), text);
+    for (const name of ['source', 'destination']) {
+      const set = await startReplicaSet({
+        ...{ members: 1, name, advertisedHost: 'localhost' },
+        parameters: { authenticationMechanisms: 'SCRAM-SHA-256,MONGODB-X509' },
+        // The tests connect without.
+        args: [
+          ...['--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', path('server.pem')],
+          ...['--tlsCAFile', path('authorities.pem')],
+        ],
+      });
+      sets.push(set);
+      await using admin = new MongoClient(set.uri('admin'));
+      const roles = syncerRoles.sourceWithWriteBlocking.map((role) => ({ role, db: 'admin' }));
+      await admin.db('$external').command({ createUser: subject, roles });
+    }
+  });
+  after(async () => {
+    await Promise.all(
+      sets.map(async (set) => {
+        await set.stop();
+      }),
+    );
+    await folder.remove();
+  });
+
+  function hosts(set: ReplicaSet | undefined): string {
+    assert.ok(set);
+    return set.members.map(({ address }) => address).join();
+  }
+
+  /** A connection string without a user: the certificate names it. */
+  function x509Uri(set: ReplicaSet | undefined): string {
+    return `mongodb://${hosts(set)}/?authMechanism=MONGODB-X509`;
+  }
+
+  const certificates = (prefix: string): Record<string, string> => ({
+    [`${prefix}CaFile`]: path('ca.crt'),
+    [`${prefix}CertificateFile`]: path('client.crt'),
+    [`${prefix}KeyFile`]: path('client.key'),
+  });
+
+  it('with certificates in files: a sync and a verification, by the user of the certificate', async () => {
+    const [source, destination] = sets;
+    assert.ok(source && destination);
+    await using writer = new MongoClient(source.uri('admin'));
+    const items = writer.db('shop').collection('items');
+    const text = 'x'.repeat(1_000);
+    await items.insertMany(Array.from({ length: 20_000 }, (_, n) => ({ n, text })));
+    await using running = await startSyncing(
+      await startSyncerProcess({
+        ...{ cluster0: x509Uri(source), cluster1: x509Uri(destination) },
+        options: {
+          ...certificates('cluster0'),
+          ...certificates('cluster1'),
+          partitionMebibytes: 4,
+        },
+      }),
+      {},
+    );
+    await items.updateMany({ n: { $lt: 3_000 } }, { $set: { changed: true } });
+    await commitAndWait(running);
+    await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+    await using verifier = await VerifierProcess.start({
+      uris: {
+        ...{ srcURI: source.uri('syncer'), destURI: destination.uri('syncer') },
+        metaURI: x509Uri(destination),
+      },
+      options: { ...certificates('src'), ...certificates('dest'), ...certificates('meta') },
+    });
+    await verifier.post('check');
+    await verifier.post('writesOff');
+    const { verdict, documentsCompared } = await verifier.untilComplete();
+    assert.deepEqual([verdict, documentsCompared], ['equal', 20_000]);
+  });
+
+  const refused: readonly (readonly [
+    what: string,
+    expected: RegExp,
+    given: () => { readonly uri?: string; readonly options: Readonly<Record<string, string>> },
+  ])[] = [
+    [
+      'another authority',
+      /^ClusterUnreachable: self-signed certificate in certificate chain: the certificate of the server is signed by an authority that is not trusted\. Name its authority: .+/,
+      () => ({ options: { ...certificates('cluster0'), cluster0CaFile: path('other-ca.crt') } }),
+    ],
+    [
+      'none but the authorities of the system',
+      /^ClusterUnreachable: self-signed certificate in certificate chain: the certificate of the server/,
+      () => ({ uri: `${x509Uri(sets[0])}&tls=true`, options: {} }),
+    ],
+    [
+      'a name that the certificate does not have',
+      /^ClusterUnreachable: .+127\.0\.0\.1.+: name the servers, .+ as their certificates do$/,
+      () => ({
+        uri: x509Uri(sets[0]).replace('localhost', '127.0.0.1'),
+        options: certificates('cluster0'),
+      }),
+    ],
+    [
+      'a user that the server does not have',
+      /^AuthenticationFailed: /,
+      () => ({
+        uri: x509Uri(sets[0]).replace('mongodb://', 'mongodb://CN=nobody@'),
+        options: certificates('cluster0'),
+      }),
+    ],
+    [
+      'no certificate of its own',
+      /^ClusterUnreachable: connection .+ closed$/,
+      () => ({ options: { cluster0CaFile: path('ca.crt') } }),
+    ],
+  ];
+  for (const [what, expected, given] of refused) {
+    it(`with ${what} say so`, async () => {
+      const { uri = x509Uri(sets[0]), options } = given();
+      await using running = await startSyncerProcess({
+        ...{ cluster0: uri, cluster1: x509Uri(sets[1]), until: 'listening' },
+        options: { ...certificates('cluster1'), ...options },
+      });
+      let said: unknown;
+      await until('it says why', async () => {
+        ({ error: said } = (await running.getProgress()).body);
+        return typeof said === 'string' && !said.startsWith('NotStarted');
+      });
+      assert.match(String(said), expected);
+    });
+  }
+
+  for (const [what, expected, given] of [
+    [
+      'a CA file that has no certificate',
+      /--cluster0CaFile: the file has no PEM certificate/,
+      () => ({ options: { cluster0CaFile: path('client.key') } }),
+    ],
+    [
+      'the key of another certificate',
+      /--cluster0CertificateFile: the certificate cannot be used with --cluster0KeyFile: .+/,
+      () => ({ options: { ...certificates('cluster0'), cluster0KeyFile: path('other.key') } }),
+    ],
+    [
+      'a certificate without its key',
+      /--cluster0CertificateFile requires --cluster0KeyFile/,
+      () => ({ options: { cluster0CertificateFile: path('client.crt') } }),
+    ],
+    [
+      'TLS turned off in the connection string',
+      /--cluster0: tls=false contradicts the certificates that are given: omit one of them/,
+      () => ({ uri: `${x509Uri(sets[0])}&tls=false`, options: certificates('cluster0') }),
+    ],
+  ] as const) {
+    it(`with ${what} are refused at the start`, async () => {
+      const { options, uri } = { uri: x509Uri(sets[0]), ...given() };
+      await assert.rejects(
+        startSyncerProcess({ cluster0: uri, cluster1: x509Uri(sets[1]), options }),
+        expected,
+      );
+    });
+  }
+});

@@ -1,0 +1,94 @@
+import { isCertificate, pairProblem } from '../service/certificate.ts';
+import { SyncError } from '../service/errors.ts';
+import type { OptionTable } from '../service/options.ts';
+import { readTextFile } from '../service/text-file.ts';
+import { parseConnectionString } from './connection-options.ts';
+
+/** What a connection is verified and authenticated by, besides what its connection string says. PEM. */
+export interface ConnectionTls {
+  /** The only authorities that are trusted; those of the system if absent. */
+  readonly ca?: string;
+  /** Of this program, with intermediate certificates. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+interface FileRow {
+  readonly type: 'string';
+  readonly valueName: 'file';
+  readonly description: string;
+}
+
+type FileName<P extends string> = `${P}CaFile` | `${P}CertificateFile` | `${P}KeyFile`;
+
+/**
+ * The options of a program that name the files of {@link ConnectionTls} for a connection string.
+ * @param prefix - what their names begin with: `cluster0` for `cluster0CaFile`.
+ * @param whose - whose servers they are for: `cluster0`, `the source`.
+ */
+export function connectionTlsOptions<P extends string>(
+  prefix: P,
+  whose: string,
+): Readonly<Record<FileName<P>, FileRow>> {
+  const row = (description: string): FileRow => ({
+    type: 'string',
+    valueName: 'file',
+    description,
+  });
+  const table = {
+    [`${prefix}CaFile`]: row(
+      `certificate authorities that sign the certificates of ${whose}, instead of those of the system: TLS is used`,
+    ),
+    [`${prefix}CertificateFile`]: row(`client certificate for ${whose}: TLS is used`),
+    [`${prefix}KeyFile`]: row(`private key of the client certificate for ${whose}`),
+  } satisfies OptionTable;
+  return table as Readonly<Record<FileName<P>, FileRow>>;
+}
+
+/**
+ * Reads the files that the options of {@link connectionTlsOptions} name; undefined if they name none.
+ * @throws SyncError InvalidOption if one cannot be read, is not what its option asks for, or is given without the other.
+ */
+export function readConnectionTls<P extends string>(
+  prefix: P,
+  options: Readonly<Record<FileName<P>, string | undefined>>,
+): ConnectionTls | undefined {
+  const read = (name: FileName<P>): string | undefined => {
+    const path = options[name];
+    return path === undefined ? undefined : readTextFile({ path, option: `--${name}` });
+  };
+  const [ca, cert, key] = [
+    read(`${prefix}CaFile`),
+    read(`${prefix}CertificateFile`),
+    read(`${prefix}KeyFile`),
+  ];
+  if (ca !== undefined && !isCertificate(ca)) {
+    throw new SyncError('InvalidOption', `--${prefix}CaFile: the file has no PEM certificate`);
+  }
+  if (cert === undefined && key === undefined) return ca === undefined ? undefined : { ca };
+  if (cert === undefined || key === undefined) {
+    const [missing, given] = cert === undefined ? ['Certificate', 'Key'] : ['Key', 'Certificate'];
+    throw new SyncError(
+      'InvalidOption',
+      `--${prefix}${given}File requires --${prefix}${missing}File`,
+    );
+  }
+  const problem = pairProblem(cert, key);
+  if (problem !== undefined) {
+    const description = `the certificate cannot be used with --${prefix}KeyFile: ${problem}`;
+    throw new SyncError('InvalidOption', `--${prefix}CertificateFile: ${description}`);
+  }
+  return { ...(ca !== undefined && { ca }), cert, key };
+}
+
+/**
+ * Makes sure that a connection string does not turn off what files are given for: in the driver (7.8), it wins over settings.
+ * @throws SyncError InvalidOption.
+ */
+export function checkUsesTls(uri: string, option: string): void {
+  const parameters = parseConnectionString(uri)?.searchParams;
+  const off = ['tls', 'ssl'].find((name) => parameters?.get(name) === 'false');
+  if (off === undefined) return;
+  const problem = `${off}=false contradicts the certificates that are given: omit one of them`;
+  throw new SyncError('InvalidOption', `${option}: ${problem}`);
+}
