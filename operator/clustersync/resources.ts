@@ -9,7 +9,7 @@ import {
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
-import { mountedSecrets, secretPath } from '../operand/operand-secrets.ts';
+import { mountedSide } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import {
   operandObjects,
@@ -100,8 +100,11 @@ export function syncerObjects(
   { instances, isResting, isContested, secretsHash, token }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
-  const secrets = mountedSecrets(clusterSync.spec);
-  const [source, destination] = secrets;
+  const { spec } = clusterSync;
+  const source = mountedSide('source', spec.source, [{ uri: 'cluster0', tls: 'cluster0' }]);
+  const destination = mountedSide('destination', spec.destination, [
+    { uri: 'cluster1', tls: 'cluster1' },
+  ]);
   return operandObjects(
     {
       owner: clusterSync,
@@ -111,13 +114,13 @@ export function syncerObjects(
       port: syncerPort,
       args: [
         idArgument(instances),
-        `--cluster0File=${secretPath(source)}`,
-        `--cluster1File=${secretPath(destination)}`,
+        ...source.args,
+        ...destination.args,
         ...(isContested ? [continuesNone] : []),
       ],
       ...(instances.length > 1 && { podIndexVariable: environmentName('instance') }),
-      secrets,
-      options: clusterSync.spec.syncer,
+      secrets: [...source.secrets, ...destination.secrets],
+      options: spec.syncer,
       secretsHash,
       token,
     },

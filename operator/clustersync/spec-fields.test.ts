@@ -61,6 +61,28 @@ const someBrakes = {
   ...{ maxCacheDirtyPercent: 7, minFreeDiskPercent: 7 },
 };
 
+/** The certificates of a side: they decide how its deployment is reached, not which one it is. */
+function certificateFields(side: 'source' | 'destination') {
+  const withTls = (tls: ConnectionTls): Part => ({ [side]: { ...base[side], tls } });
+  return {
+    [`${side}.tls.caSecretRef.name`]: [
+      'the same sync',
+      withTls({ caSecretRef: secretRef('other', 'ca.crt') }),
+    ],
+    [`${side}.tls.caSecretRef.key`]: [
+      'the same sync',
+      withTls({ caSecretRef: secretRef('ca', 'other') }),
+      withTls({ caSecretRef: secretRef('ca', 'ca.crt') }),
+    ],
+    [`${side}.tls.clientCertificateSecretRef.name`]: [
+      'the same sync',
+      withTls({ clientCertificateSecretRef: { name: 'client' } }),
+    ],
+  } as const;
+}
+
+type ConnectionTls = NonNullable<ClusterSyncSpec['source']['tls']>;
+
 /** Each field with a changed value, and its previous value if that is not the default. */
 const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>> = {
   'source.name': ['another instance', { source: { ...base.source, name: 'older' } }],
@@ -81,6 +103,8 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     'as its deployments are',
     { destination: { ...base.destination, uriSecretRef: secretRef('new-uri', 'other') } },
   ],
+  ...certificateFields('source'),
+  ...certificateFields('destination'),
   ...startFields,
   state: ['the same sync', { state: 'Paused' }],
   direction: ['the same sync', { direction: 'Reverse' }],

@@ -1,10 +1,18 @@
 import assert from 'node:assert/strict';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
-import { missingSecret, secretsHashAnnotation, secretsHashOf } from './operand-secrets.ts';
+import {
+  checkedCertificates,
+  missingSecret,
+  mountedSide,
+  secretRefs,
+  secretsHashAnnotation,
+  secretsHashOf,
+} from './operand-secrets.ts';
 
 const source = { kind: 'found', value: 'b2xk' } as const;
 const destination = { kind: 'found', value: 'bmV3' } as const;
 const missing = { kind: 'missing', description: 'there is no Secret new-uri' } as const;
+const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
 
 function setWith(hash: string): StatefulSet {
   const template = { metadata: { annotations: { [secretsHashAnnotation]: hash } } };
@@ -17,35 +25,156 @@ function setWith(hash: string): StatefulSet {
 }
 
 describe('secretsHashOf', () => {
+  const connections = { source, destination, certificates: [] };
+
   it('is what the pods of a former operator have, so that they stay when it is upgraded', () => {
-    assert.equal(
-      secretsHashOf({ source, destination, token: 'token' }, undefined),
-      'e7dcf494000abfc1',
-    );
+    assert.equal(secretsHashOf({ ...connections, token: 'token' }, undefined), 'e7dcf494000abfc1');
+  });
+
+  it('is another one for each other value', () => {
+    const other = { kind: 'found', value: 'b3RoZXI=' } as const;
+    const hashes = [
+      connections,
+      { ...connections, source: other },
+      { ...connections, destination: other },
+      { ...connections, certificates: [other] },
+      { ...connections, certificates: [source] },
+      { ...connections, certificates: [other, source] },
+    ].map((secrets) => secretsHashOf({ ...secrets, token: 'token' }, undefined));
+    assert.equal(new Set(hashes).size, hashes.length);
   });
 
   it('stays what the StatefulSet has while a Secret is not there, or nobody says which', () => {
     const set = setWith('former');
-    for (const value of [missing, undefined]) {
-      const secrets = { source, destination: value, token: 'token' };
-      assert.equal(secretsHashOf(secrets, set), 'former');
-      assert.equal(secretsHashOf(secrets, undefined), undefined);
+    for (const secrets of [
+      { ...connections, destination: missing },
+      { ...connections, destination: undefined },
+      { ...connections, certificates: [source, missing] },
+      { ...connections, certificates: [invalid] },
+    ]) {
+      assert.equal(secretsHashOf({ ...secrets, token: 'token' }, set), 'former');
+      assert.equal(secretsHashOf({ ...secrets, token: 'token' }, undefined), undefined);
     }
   });
 });
 
 describe('missingSecret', () => {
   it('names the first that is not there, and none that nobody has asked for', () => {
-    assert.equal(missingSecret({ source: undefined, destination: undefined }), undefined);
-    assert.equal(missingSecret({ source, destination }), undefined);
+    const certificates = [] as const;
+    assert.equal(
+      missingSecret({ source: undefined, destination: undefined, certificates }),
+      undefined,
+    );
+    assert.equal(missingSecret({ source, destination, certificates: [source] }), undefined);
     const other = { ...missing, description: 'there is no Secret old-uri' };
     for (const [secrets, message] of [
-      [{ source, destination: missing }, missing.description],
-      [{ source: undefined, destination: missing }, missing.description],
-      [{ source: other, destination: missing }, other.description],
+      [{ source, destination: missing, certificates }, missing.description],
+      [{ source: undefined, destination: missing, certificates }, missing.description],
+      [{ source: other, destination: missing, certificates }, other.description],
+      [{ source, destination, certificates: [source, other] }, other.description],
     ] as const) {
       const cause = { reason: 'SecretNotFound', message, level: 'warning' };
       assert.deepEqual(missingSecret(secrets), cause);
     }
+  });
+
+  it('says that a certificate is invalid', () => {
+    assert.deepEqual(missingSecret({ source, destination, certificates: [invalid] }), {
+      reason: 'InvalidCertificate',
+      message: invalid.description,
+      level: 'stalled',
+    });
+  });
+});
+
+describe('the certificates of the sides', () => {
+  const side = (name: string, tls?: object) => ({
+    name,
+    uriSecretRef: { name, key: 'uri' },
+    ...tls,
+  });
+  const caSecretRef = { name: 'ca', key: 'bundle.pem' };
+  const clientCertificateSecretRef = { name: 'client' };
+
+  it('are read from the Secrets that the sides name', () => {
+    const none = secretRefs({ source: side('old'), destination: side('new') }, {});
+    assert.deepEqual(none.certificates, []);
+    const { certificates } = secretRefs(
+      {
+        source: side('old', { tls: { caSecretRef, clientCertificateSecretRef } }),
+        destination: side('new', { tls: { caSecretRef: { name: 'other', key: 'ca.crt' } } }),
+      },
+      {},
+    );
+    assert.deepEqual(
+      certificates.map(({ name, key, part }) => `${name} ${key} ${part}`),
+      [
+        'ca bundle.pem authority',
+        'client tls.crt certificate',
+        'client tls.key key',
+        'other ca.crt authority',
+      ],
+    );
+  });
+
+  it('are invalid if they are none, and what is missing stays so', () => {
+    const refs = [
+      { ...caSecretRef, part: 'authority' },
+      { name: 'client', key: 'tls.crt', part: 'certificate' },
+      { name: 'client', key: 'tls.key', part: 'key' },
+    ] as const;
+    assert.deepEqual(checkedCertificates(refs, [missing, missing, source]), [
+      missing,
+      missing,
+      source,
+    ]);
+    const [ca, certificate, key] = checkedCertificates(refs, [source, source, source]);
+    assert.deepEqual(ca, {
+      kind: 'invalid',
+      description: 'bundle.pem in the Secret ca is not a PEM certificate',
+    });
+    assert.equal(certificate?.kind, 'invalid');
+    assert.match(
+      certificate.description,
+      /^tls\.crt and tls\.key in the Secret client cannot be used: .+/,
+    );
+    assert.deepEqual(key, source);
+  });
+
+  it('are mounted, each option naming its file', () => {
+    const flags = [
+      { uri: 'destURI', tls: 'dest' },
+      { uri: 'metaURI', tls: 'meta' },
+    ];
+    const plain = mountedSide('destination', side('new'), flags);
+    assert.deepEqual(plain.args, [
+      '--destURIFile=/etc/clustersync/destination/uri',
+      '--metaURIFile=/etc/clustersync/destination/uri',
+    ]);
+    assert.deepEqual(plain.secrets, [
+      { folder: 'destination', secretName: 'new', items: [{ key: 'uri', path: 'uri' }] },
+    ]);
+    const tls = { tls: { caSecretRef, clientCertificateSecretRef } };
+    const { secrets, args } = mountedSide('source', side('old', tls), [
+      { uri: 'srcURI', tls: 'src' },
+    ]);
+    assert.deepEqual(args, [
+      '--srcURIFile=/etc/clustersync/source/uri',
+      '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
+      '--srcCertificateFile=/etc/clustersync/source-certificate/tls.crt',
+      '--srcKeyFile=/etc/clustersync/source-certificate/tls.key',
+    ]);
+    assert.deepEqual(
+      secrets.map(({ folder, secretName, items }) => [
+        folder,
+        secretName,
+        items.map(({ key, path }) => `${key}>${path}`).join(),
+      ]),
+      [
+        ['source', 'old', 'uri>uri'],
+        ['source-ca', 'ca', 'bundle.pem>ca.crt'],
+        ['source-certificate', 'client', 'tls.crt>tls.crt,tls.key>tls.key'],
+      ],
+    );
   });
 });

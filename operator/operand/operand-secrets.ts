@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { isCertificate, pairProblem } from '../../service/certificate.ts';
 import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
@@ -6,40 +7,108 @@ import type { ConditionCause } from './condition-cause.ts';
 /** Where the connection strings of both sides are. */
 export type Sides = Pick<ClusterSyncSpec, 'source' | 'destination'>;
 
+/** One of them. */
+type ClusterReference = ClusterSyncSpec['source'];
+
 /** A value in a Secret of the namespace. */
 export interface SecretKey {
   readonly name: string;
   readonly key: string;
 }
 
-/** The value, in base64, or why there is none. */
+/** The value, in base64, or why there is none that can be used. */
 export type SecretValue =
   | { readonly kind: 'found'; readonly value: string }
-  | { readonly kind: 'missing'; readonly description: string };
+  | { readonly kind: 'missing' | 'invalid'; readonly description: string };
 
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
 export const authorityKey = 'ca.crt';
 
+/** The keys of a Secret of type kubernetes.io/tls. */
+const certificateKeys = { certificate: 'tls.crt', key: 'tls.key' } as const;
+
+/** A certificate, or a part of one, for the connections to a side. */
+interface CertificateKey extends SecretKey {
+  readonly part: 'authority' | keyof typeof certificateKeys;
+}
+
 /** Where the values are that the operator reads for an operand; undefined if no resource says where. */
-export function secretRefs(sides: Sides | undefined, { tls }: Pick<OperandOptions, 'tls'>) {
+export interface SecretRefs {
+  readonly source: SecretKey | undefined;
+  readonly destination: SecretKey | undefined;
+  /** For the connections to both sides. */
+  readonly certificates: readonly CertificateKey[];
+  /** Of the operand's certificate; undefined if it serves HTTP. */
+  readonly authority: SecretKey | undefined;
+}
+
+/** See {@link SecretRefs}. */
+export function secretRefs(
+  sides: Sides | undefined,
+  { tls }: Pick<OperandOptions, 'tls'>,
+): SecretRefs {
   return {
     source: sides?.source.uriSecretRef,
     destination: sides?.destination.uriSecretRef,
-    /** Of the operand's certificate; undefined if it serves HTTP. */
+    certificates: sides ? [sides.source, sides.destination].flatMap(certificatesOf) : [],
     authority: tls && { name: tls.secretName, key: authorityKey },
-  } satisfies Readonly<Record<string, SecretKey | undefined>>;
+  };
 }
 
-/** A value for each of {@link secretRefs}. */
-export type SecretValues = Readonly<
-  Record<keyof ReturnType<typeof secretRefs>, SecretValue | undefined>
->;
+function certificatesOf({ tls }: ClusterReference): CertificateKey[] {
+  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
+  const { certificate, key } = certificateKeys;
+  return [
+    ...(ca ? [{ ...ca, part: 'authority' } as const] : []),
+    ...(client
+      ? [
+          { name: client.name, key: certificate, part: 'certificate' } as const,
+          { name: client.name, key, part: 'key' } as const,
+        ]
+      : []),
+  ];
+}
 
-/** The connection strings of both sides. */
-export type ConnectionSecrets = Pick<SecretValues, 'source' | 'destination'>;
+/**
+ * The values of certificates; one is invalid where it is no certificate, or does not go with its key: no process could use it.
+ * @param values - one for each.
+ */
+export function checkedCertificates(
+  refs: readonly CertificateKey[],
+  values: readonly SecretValue[],
+): SecretValue[] {
+  return values.map((value, index): SecretValue => {
+    const ref = refs[index];
+    const text = textOf(value);
+    if (ref === undefined || text === undefined) return value;
+    const { name, part } = ref;
+    if (part === 'authority' && !isCertificate(text)) {
+      const description = `${ref.key} in the Secret ${name} is not a PEM certificate`;
+      return { kind: 'invalid', description };
+    }
+    const key = part === 'certificate' ? textOf(values[index + 1]) : undefined;
+    const problem = key === undefined ? undefined : pairProblem(text, key);
+    if (problem === undefined) return value;
+    const description = `tls.crt and tls.key in the Secret ${name} cannot be used: ${problem}`;
+    return { kind: 'invalid', description };
+  });
+}
+
+function textOf(value: SecretValue | undefined): string | undefined {
+  return value?.kind === 'found' ? Buffer.from(value.value, 'base64').toString() : undefined;
+}
+
+/** What the pods of an operand read when they start. */
+export interface ConnectionSecrets {
+  readonly source: SecretValue | undefined;
+  readonly destination: SecretValue | undefined;
+  readonly certificates: readonly SecretValue[];
+}
 
 /** What an operand needs that its resource does not contain. */
-export interface OperandSecrets extends SecretValues {
+export interface OperandSecrets extends ConnectionSecrets {
+  /** See {@link SecretRefs}. */
+  readonly authority: SecretValue | undefined;
   /** Of the operand's API. */
   readonly token: string;
 }
@@ -87,24 +156,64 @@ export function secretsOfOptions(
   });
 }
 
-/** Where the connection strings of both sides are mounted from. */
-export function mountedSecrets({
-  source,
-  destination,
-}: Sides): readonly [source: MountedSecret, destination: MountedSecret] {
-  const mounted = (folder: string, { name, key }: SecretKey): MountedSecret => ({
-    ...{ folder, secretName: name },
-    items: [{ key, path: fileName }],
-  });
-  return [mounted('source', source.uriSecretRef), mounted('destination', destination.uriSecretRef)];
+/** What the pods of an operand read of a side, and the arguments that tell where its files are. */
+export interface MountedSide {
+  readonly secrets: readonly MountedSecret[];
+  readonly args: readonly string[];
 }
 
-/** The name of the file of a connection string. */
-const fileName = 'uri';
+/** How the options of a program begin that name the files of a connection: its connection string, and its certificates. */
+export interface ConnectionFlags {
+  readonly uri: string;
+  readonly tls: string;
+}
 
-/** The path of a mounted connection string in the pod. */
-export function secretPath({ folder }: Pick<MountedSecret, 'folder'>): string {
-  return `${mountRoot}/${folder}/${fileName}`;
+/** How the pods of an operand find what a side's connections need. */
+export function mountedSide(
+  side: keyof Sides,
+  { uriSecretRef, tls }: ClusterReference,
+  flags: readonly ConnectionFlags[],
+): MountedSide {
+  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
+  const uri: MountedSecret = {
+    ...{ folder: side, secretName: uriSecretRef.name },
+    items: [{ key: uriSecretRef.key, path: 'uri' }],
+  };
+  const authority = ca && {
+    ...{ folder: `${side}-ca`, secretName: ca.name },
+    items: [{ key: ca.key, path: authorityKey }],
+  };
+  const certificate = client && {
+    ...{ folder: `${side}-certificate`, secretName: client.name },
+    items: Object.values(certificateKeys).map((key) => ({ key, path: key })),
+  };
+  const files = [
+    [uri, 'uri', 'uri'],
+    [authority, 'ca', authorityKey],
+    [certificate, 'certificate', certificateKeys.certificate],
+    [certificate, 'key', certificateKeys.key],
+  ] as const;
+  return {
+    secrets: [uri, authority, certificate].filter((secret) => secret !== undefined),
+    args: files.flatMap(([secret, what, path]) =>
+      secret === undefined
+        ? []
+        : flags.map((named) => `--${flagOf(named, what)}=${mountRoot}/${secret.folder}/${path}`),
+    ),
+  };
+}
+
+function flagOf({ uri, tls }: ConnectionFlags, what: 'uri' | 'ca' | 'certificate' | 'key'): string {
+  switch (what) {
+    case 'uri':
+      return `${uri}File`;
+    case 'ca':
+      return `${tls}CaFile`;
+    case 'certificate':
+      return `${tls}CertificateFile`;
+    case 'key':
+      return `${tls}KeyFile`;
+  }
 }
 
 /** The volumes of a pod, and where its container finds them. */
@@ -122,36 +231,41 @@ export function secretVolumes(mounted: readonly MountedSecret[]) {
   };
 }
 
-/** Why a required connection string is missing. */
-export function missingSecret({
-  source,
-  destination,
-}: ConnectionSecrets): ConditionCause | undefined {
-  const missing = [source, destination].find((secret) => secret?.kind === 'missing');
-  return missing?.kind === 'missing'
-    ? { reason: 'SecretNotFound', message: missing.description, level: 'warning' }
-    : undefined;
+/** Why a connection string or a certificate of a side cannot be used. */
+export function missingSecret(secrets: ConnectionSecrets): ConditionCause | undefined {
+  const { source, destination, certificates } = secrets;
+  for (const secret of [source, destination, ...certificates]) {
+    if (secret === undefined || secret.kind === 'found') continue;
+    const { kind, description: message } = secret;
+    return kind === 'missing'
+      ? { reason: 'SecretNotFound', message, level: 'warning' }
+      : { reason: 'InvalidCertificate', message, level: 'stalled' };
+  }
+  return undefined;
 }
 
 /** On the pods of an operand: the hash of what they read when they started. */
 export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 
 /**
- * A hash of the connection strings that the pods of an operand read when they start: if it changes, they are replaced. It is keyed
- * with the token, so that it reveals nothing about passwords to those who may see pods but not Secrets.
+ * A hash of what the pods of an operand read when they start: if it changes, they are replaced. It is keyed with the token, so that
+ * it reveals nothing about passwords to those who may see pods but not Secrets.
  *
- * While a Secret is missing, running pods keep the hash of what they have read. Undefined if no pods can be created: what they need to
- * read is missing, and was never there.
+ * While a Secret is missing or invalid, running pods keep the hash of what they have read. Undefined if no pods can be created: what
+ * they need to read is missing, and was never there.
  * @param statefulSet - the operand's, if there is one.
  */
 export function secretsHashOf(
-  { source, destination, token }: Pick<OperandSecrets, 'source' | 'destination' | 'token'>,
+  secrets: ConnectionSecrets & Pick<OperandSecrets, 'token'>,
   statefulSet: StatefulSet | undefined,
 ): string | undefined {
-  if (source?.kind !== 'found' || destination?.kind !== 'found') {
+  const { source, destination, certificates, token } = secrets;
+  if (!source || !destination || missingSecret(secrets) !== undefined) {
     return statefulSet?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
   }
   const hash = createHmac('sha256', token);
-  for (const { value } of [source, destination]) hash.update(`${value.length}:${value}`);
+  for (const secret of [source, destination, ...certificates]) {
+    if (secret.kind === 'found') hash.update(`${secret.value.length}:${secret.value}`);
+  }
   return hash.digest('hex').slice(0, 16);
 }

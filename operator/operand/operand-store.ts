@@ -22,11 +22,11 @@ import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts'
 import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
 import {
+  checkedCertificates,
   secretRefs,
   type OperandSecrets,
   type SecretKey,
   type SecretValue,
-  type SecretValues,
   type Sides,
 } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
@@ -96,16 +96,22 @@ export class OperandStore {
     signal: AbortSignal,
   ): Promise<OperandSecrets> {
     const { sides, options, mayBeOld = false } = asked;
-    const refs = Object.entries<SecretKey | undefined>(secretRefs(sides, options));
+    const refs = secretRefs(sides, options);
+    const read = async (ref: SecretKey): Promise<SecretValue> => {
+      return await this.#secretValue(owner, ref, signal, mayBeOld);
+    };
     // In parallel: while they are read again, a command waits for them.
-    const [key, ...values] = await Promise.all([
+    const [key, source, destination, authority, certificates] = await Promise.all([
       this.#tokenKey.get(signal),
-      ...refs.map(async ([name, ref]) => {
-        const value = ref && (await this.#secretValue(owner, ref, signal, mayBeOld));
-        return [name, value] as const;
-      }),
+      refs.source && read(refs.source),
+      refs.destination && read(refs.destination),
+      refs.authority && read(refs.authority),
+      Promise.all(refs.certificates.map(read)),
     ]);
-    return { ...(Object.fromEntries(values) as SecretValues), token: tokenOf(key, owner) };
+    return {
+      ...{ source, destination, authority, token: tokenOf(key, owner) },
+      certificates: checkedCertificates(refs.certificates, certificates),
+    };
   }
 
   async #secretValue(

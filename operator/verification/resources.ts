@@ -2,7 +2,7 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationSpec } from '../api/sync-verification.ts';
 import { attemptArgument, jsonArgument, type Run, type RunningVerification } from './run.ts';
 import { operandName } from '../operand/names.ts';
-import { mountedSecrets, secretPath, type Sides } from '../operand/operand-secrets.ts';
+import { mountedSide, type Sides } from '../operand/operand-secrets.ts';
 import {
   operandObjects,
   type OperandObjects,
@@ -36,8 +36,12 @@ export function verifierObjects(
   settings: OperandSettings,
 ): OperandObjects {
   const { spec, status } = verification;
-  const secrets = mountedSecrets(sidesOf(clusterSync, status.run));
-  const [source, destination] = secrets;
+  const sides = sidesOf(clusterSync, status.run);
+  const source = mountedSide('source', sides.source, [{ uri: 'srcURI', tls: 'src' }]);
+  const destination = mountedSide('destination', sides.destination, [
+    { uri: 'destURI', tls: 'dest' },
+    { uri: 'metaURI', tls: 'meta' },
+  ]);
   return operandObjects(
     {
       owner: verification,
@@ -48,13 +52,12 @@ export function verifierObjects(
       args: [
         ...scopeArguments(spec, clusterSync),
         ...(spec.comparison === 'Hashes' ? ['--comparison=hashes'] : []),
-        `--srcURIFile=${secretPath(source)}`,
-        `--destURIFile=${secretPath(destination)}`,
-        `--metaURIFile=${secretPath(destination)}`,
+        ...source.args,
+        ...destination.args,
         `--verification=${storedName(verification)}`,
         attemptArgument(status.run),
       ],
-      secrets,
+      secrets: [...source.secrets, ...destination.secrets],
       options: spec.verifier,
       secretsHash,
       token,

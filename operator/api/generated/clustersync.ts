@@ -106,7 +106,7 @@ export interface ClusterSyncSpec {
   syncer: OperandOptions;
 }
 /**
- * The deployment to read from. Immutable.
+ * The deployment to read from. Immutable, but for tls.
  */
 export interface ClusterReference {
   /**
@@ -114,6 +114,7 @@ export interface ClusterReference {
    */
   name: string;
   uriSecretRef: SecretKeyReference;
+  tls?: ConnectionTls;
 }
 /**
  * The Secret that holds the connection string. It is mounted as a file and never copied.
@@ -127,6 +128,35 @@ export interface SecretKeyReference {
    * Key of the Secret that holds the connection string.
    */
   key: string;
+}
+/**
+ * Certificates for the connections to this deployment. TLS is used if it is set. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was.
+ */
+export interface ConnectionTls {
+  caSecretRef?: AuthorityReference;
+  clientCertificateSecretRef?: CertificateReference;
+}
+/**
+ * The Secret that holds the certificate authorities, in PEM, that sign the certificates of the servers. No others are trusted. By default, those of the image.
+ */
+export interface AuthorityReference {
+  /**
+   * Name of a Secret in the namespace of the ClusterSync.
+   */
+  name: string;
+  /**
+   * Key of the Secret that holds the certificate authorities.
+   */
+  key: string;
+}
+/**
+ * A Secret of the type kubernetes.io/tls: the certificate that the pods present to the servers (tls.crt), and its key (tls.key). With authMechanism=MONGODB-X509 in the connection string, its subject is the user.
+ */
+export interface CertificateReference {
+  /**
+   * Name of a Secret in the namespace of the ClusterSync.
+   */
+  name: string;
 }
 /**
  * Selects one or more databases, and in them all collections, those listed, or those that match a pattern.

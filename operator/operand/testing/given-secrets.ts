@@ -4,6 +4,7 @@ import type { OperandSecrets } from '../operand-secrets.ts';
 export const givenSecrets: OperandSecrets = {
   source: { kind: 'found', value: 'b2xk' },
   destination: { kind: 'found', value: 'bmV3' },
+  certificates: [],
   authority: undefined,
   token: 'token',
 };
