@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { isIP } from 'node:net';
 import { join } from 'node:path';
 import { run } from './command.ts';
 import { createGuardedFolder } from './guarded-folder.ts';
@@ -12,7 +13,7 @@ export interface IssuedCertificate {
   readonly 'ca.crt': string;
 }
 
-/** Has a new authority sign a certificate for names of DNS. */
+/** Has a new authority sign a certificate for names of DNS and addresses. */
 export async function issueCertificate(...names: readonly string[]): Promise<IssuedCertificate> {
   await using folder = await createGuardedFolder();
   const path = (file: string): string => join(folder.path, file);
@@ -23,7 +24,10 @@ export async function issueCertificate(...names: readonly string[]): Promise<Iss
   await make('ca', ['-subj', '/CN=authority of the tests']);
   await make('tls', [
     ...['-CA', path('ca.crt'), '-CAkey', path('ca.key'), '-subj', '/CN=server of the tests'],
-    ...['-addext', `subjectAltName=${names.map((name) => `DNS:${name}`).join(',')}`],
+    ...[
+      '-addext',
+      `subjectAltName=${names.map((name) => `${isIP(name) ? 'IP' : 'DNS'}:${name}`).join(',')}`,
+    ],
     ...['-addext', 'basicConstraints=critical,CA:FALSE'],
   ]);
   const read = async (file: string): Promise<string> => await readFile(path(file), 'utf8');

@@ -2,36 +2,26 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
-import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { syncerRoles } from '../../ground/mongod/users.ts';
+import { createCertificateUser, issueServerTls } from '../../ground/mongod/server-tls.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { commitAndWait, startSyncing } from '../syncer/cluster-pair.ts';
 
-/** The user that a server takes the client's certificate for. */
-const subject = 'CN=server of the tests';
-
 describe('connections by TLS', () => {
   let folder: GuardedFolder;
   const sets: ReplicaSet[] = [];
-  /** Of the servers, and of the clients. */
-  let served: IssuedCertificate;
-  let client: IssuedCertificate;
+  /** By the client's certificate, in the order of the sets. */
+  const uris: string[] = [];
   const path = (name: string): string => join(folder.path, name);
 
   before(async () => {
     folder = await createGuardedFolder();
-    [served, client] = await Promise.all([
-      issueCertificate('localhost'),
-      issueCertificate('client'),
-    ]);
+    const { served, client, options } = await issueServerTls(folder.path, 'localhost');
     const files = {
-      'server.pem': served['tls.crt'] + served['tls.key'],
-      'authorities.pem': served['ca.crt'] + client['ca.crt'],
       'ca.crt': served['ca.crt'],
       'other-ca.crt': client['ca.crt'],
       'client.crt': client['tls.crt'],
@@ -40,19 +30,10 @@ describe('connections by TLS', () => {
     };
     for (const [name, text] of Object.entries(files)) await writeFile(path(name), text);
     for (const name of ['source', 'destination']) {
-      const set = await startReplicaSet({
-        ...{ members: 1, name, advertisedHost: 'localhost' },
-        parameters: { authenticationMechanisms: 'SCRAM-SHA-256,MONGODB-X509' },
-        // The tests connect without.
-        args: [
-          ...['--tlsMode', 'preferTLS', '--tlsCertificateKeyFile', path('server.pem')],
-          ...['--tlsCAFile', path('authorities.pem')],
-        ],
-      });
+      const advertisedHost = 'localhost';
+      const set = await startReplicaSet({ members: 1, name, advertisedHost, ...options });
       sets.push(set);
-      await using admin = new MongoClient(set.uri('admin'));
-      const roles = syncerRoles.sourceWithWriteBlocking.map((role) => ({ role, db: 'admin' }));
-      await admin.db('$external').command({ createUser: subject, roles });
+      uris.push(await createCertificateUser(set));
     }
   });
   after(async () => {
@@ -64,14 +45,9 @@ describe('connections by TLS', () => {
     await folder.remove();
   });
 
-  function hosts(set: ReplicaSet | undefined): string {
-    assert.ok(set);
-    return set.members.map(({ address }) => address).join();
-  }
-
   /** A connection string without a user: the certificate names it. */
-  function x509Uri(set: ReplicaSet | undefined): string {
-    return `mongodb://${hosts(set)}/?authMechanism=MONGODB-X509`;
+  function x509Uri(side: 'source' | 'destination'): string {
+    return uris[side === 'source' ? 0 : 1] ?? '';
   }
 
   const certificates = (prefix: string): Record<string, string> => ({
@@ -89,7 +65,7 @@ describe('connections by TLS', () => {
     await items.insertMany(Array.from({ length: 20_000 }, (_, n) => ({ n, text })));
     await using running = await startSyncing(
       await startSyncerProcess({
-        ...{ cluster0: x509Uri(source), cluster1: x509Uri(destination) },
+        ...{ cluster0: x509Uri('source'), cluster1: x509Uri('destination') },
         options: {
           ...certificates('cluster0'),
           ...certificates('cluster1'),
@@ -104,7 +80,7 @@ describe('connections by TLS', () => {
     await using verifier = await VerifierProcess.start({
       uris: {
         ...{ srcURI: source.uri('syncer'), destURI: destination.uri('syncer') },
-        metaURI: x509Uri(destination),
+        metaURI: x509Uri('destination'),
       },
       options: { ...certificates('src'), ...certificates('dest'), ...certificates('meta') },
     });
@@ -127,13 +103,13 @@ describe('connections by TLS', () => {
     [
       'none but the authorities of the system',
       /^ClusterUnreachable: self-signed certificate in certificate chain: the certificate of the server/,
-      () => ({ uri: `${x509Uri(sets[0])}&tls=true`, options: {} }),
+      () => ({ uri: `${x509Uri('source')}&tls=true`, options: {} }),
     ],
     [
       'a name that the certificate does not have',
       /^ClusterUnreachable: .+127\.0\.0\.1.+: name the servers, .+ as their certificates do$/,
       () => ({
-        uri: x509Uri(sets[0]).replace('localhost', '127.0.0.1'),
+        uri: x509Uri('source').replace('localhost', '127.0.0.1'),
         options: certificates('cluster0'),
       }),
     ],
@@ -141,7 +117,7 @@ describe('connections by TLS', () => {
       'a user that the server does not have',
       /^AuthenticationFailed: /,
       () => ({
-        uri: x509Uri(sets[0]).replace('mongodb://', 'mongodb://CN=nobody@'),
+        uri: x509Uri('source').replace('mongodb://', 'mongodb://CN=nobody@'),
         options: certificates('cluster0'),
       }),
     ],
@@ -153,9 +129,9 @@ describe('connections by TLS', () => {
   ];
   for (const [what, expected, given] of refused) {
     it(`with ${what} say so`, async () => {
-      const { uri = x509Uri(sets[0]), options } = given();
+      const { uri = x509Uri('source'), options } = given();
       await using running = await startSyncerProcess({
-        ...{ cluster0: uri, cluster1: x509Uri(sets[1]), until: 'listening' },
+        ...{ cluster0: uri, cluster1: x509Uri('destination'), until: 'listening' },
         options: { ...certificates('cluster1'), ...options },
       });
       let said: unknown;
@@ -186,13 +162,13 @@ describe('connections by TLS', () => {
     [
       'TLS turned off in the connection string',
       /--cluster0: tls=false contradicts the certificates that are given: omit one of them/,
-      () => ({ uri: `${x509Uri(sets[0])}&tls=false`, options: certificates('cluster0') }),
+      () => ({ uri: `${x509Uri('source')}&tls=false`, options: certificates('cluster0') }),
     ],
   ] as const) {
     it(`with ${what} are refused at the start`, async () => {
-      const { options, uri } = { uri: x509Uri(sets[0]), ...given() };
+      const { options, uri } = { uri: x509Uri('source'), ...given() };
       await assert.rejects(
-        startSyncerProcess({ cluster0: uri, cluster1: x509Uri(sets[1]), options }),
+        startSyncerProcess({ cluster0: uri, cluster1: x509Uri('destination'), options }),
         expected,
       );
     });

@@ -56,7 +56,13 @@ export class PodProcess implements AsyncDisposable {
           .replace('--host=0.0.0.0', `--host=${address}`),
       );
       const variable = container?.env?.find(({ valueFrom }) => valueFrom?.fieldRef !== undefined);
-      const env = variable ? { [variable.name]: String(index) } : {};
+      const plain = (container?.env ?? []).flatMap(({ name, value }) =>
+        value === undefined ? [] : [[name, value] as const],
+      );
+      const env = {
+        ...Object.fromEntries(plain),
+        ...(variable && { [variable.name]: String(index) }),
+      };
       if (Object.keys(names).length === 0)
         return new PodProcess(
           folder,

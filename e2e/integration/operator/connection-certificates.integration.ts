@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { MongoClient } from 'mongodb';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
+import { events, secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import { secretsHashAnnotation } from '../../../operator/operand/operand-secrets.ts';
+import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import {
+  createCertificateUser,
+  issueServerTls,
+  type ServerTls,
+} from '../../ground/mongod/server-tls.ts';
+import { until } from '../../ground/until.ts';
+import { uriData } from './custom-resources.ts';
+import type { OperatorGround } from './operator-ground.ts';
+import { readiness } from './operator-ground.ts';
+import { PodProcess } from './pod-process.ts';
+import { useOperatorGround } from './use-operator-ground.ts';
+
+const signal = new AbortController().signal;
+
+function dataOf(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  );
+}
+
+describe('the certificates of a deployment', () => {
+  let ground: OperatorGround;
+  let folder: GuardedFolder;
+  let tls: ServerTls;
+  const sets: ReplicaSet[] = [];
+  useOperatorGround((started) => {
+    ground = started;
+  });
+
+  before(async () => {
+    folder = await createGuardedFolder();
+    tls = await issueServerTls(folder.path, 'localhost');
+    for (const name of ['source', 'destination']) {
+      const advertisedHost = 'localhost';
+      sets.push(await startReplicaSet({ members: 1, name, advertisedHost, ...tls.options }));
+    }
+  });
+  after(async () => {
+    for (const set of sets) await set.stop();
+    await folder.remove();
+  });
+
+  it('are waited for, mounted, and replaced with the pods; and can be named later', async () => {
+    const [source, destination] = sets;
+    assert.ok(source && destination);
+    const { client } = ground;
+    const { namespace, address } = await ground.newPlace(await createCertificateUser(source));
+    const uri = uriData(await createCertificateUser(destination));
+    await client.patch(secrets, { namespace, name: 'new-uri' }, { data: uri }, { signal });
+    const create = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
+      await client.create(
+        secrets,
+        { metadata: { namespace, name }, data: dataOf(texts) },
+        { signal },
+      );
+    };
+    const put = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
+      await client.patch(secrets, { namespace, name }, { data: dataOf(texts) }, { signal });
+    };
+    const untilNotReady = async (reason: string, message: RegExp): Promise<void> => {
+      await ground.untilSync(namespace, `${reason} ${String(message)}`, (status) => {
+        const said = findCondition(status.conditions, 'Ready')?.message ?? '';
+        return readiness(status) === `False ${reason}` && message.test(said);
+      });
+    };
+    const untilInSync = async (): Promise<void> => {
+      await ground.untilSync(
+        namespace,
+        'it is in sync',
+        (status) => readiness(status) === 'True InSync',
+      );
+    };
+    const certificates = {
+      caSecretRef: { name: 'authority', key: 'bundle.pem' },
+      clientCertificateSecretRef: { name: 'syncer' },
+    };
+    const sides = (from: object, to: object) => ({
+      source: { name: 'old', uriSecretRef: { name: 'old-uri' }, tls: from },
+      destination: { name: 'new', uriSecretRef: { name: 'new-uri' }, tls: to },
+    });
+
+    await ground.createSync(namespace, sides(certificates, certificates));
+    await untilNotReady('SecretNotFound', /^there is no Secret authority$/);
+    await create('authority', { 'ca.crt': tls.served['ca.crt'] });
+    await untilNotReady('SecretNotFound', /^the Secret authority has no key bundle\.pem$/);
+    await create('syncer', {
+      'tls.crt': tls.client['tls.crt'],
+      'tls.key': tls.served['tls.key'],
+    });
+    await put('authority', { 'bundle.pem': 'BEGIN of something else' });
+    await untilNotReady(
+      'InvalidCertificate',
+      /^bundle\.pem in the Secret authority is not a PEM certificate$/,
+    );
+    await put('authority', { 'bundle.pem': tls.served['ca.crt'] });
+    await untilNotReady(
+      'InvalidCertificate',
+      /^tls\.crt and tls\.key in the Secret syncer cannot be used: .+/,
+    );
+    assert.equal(await ground.get(statefulSets, namespace, 'orders-syncer'), undefined);
+
+    await put('syncer', { 'tls.key': tls.client['tls.key'] });
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await using writer = new MongoClient(source.uri('admin'));
+    await using reader = new MongoClient(destination.uri('admin'));
+    await writer.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 1 });
+    {
+      await using syncer = await PodProcess.start(client, set, address);
+      await ground.runPod(set, address);
+      await untilInSync();
+      await syncer.end();
+    }
+
+    // Another authority joins, as before a rotation: other pods read it.
+    const hashOf = async (): Promise<string | undefined> => {
+      const now = await ground.get(statefulSets, namespace, 'orders-syncer');
+      return now?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
+    };
+    const former = await hashOf();
+    assert.ok(former);
+    await put('authority', { 'bundle.pem': tls.served['ca.crt'] + tls.client['ca.crt'] });
+    await until('the pods are to be replaced', async () => (await hashOf()) !== former);
+
+    // The destination's certificates move to another Secret.
+    await create('other', { 'ca.crt': tls.served['ca.crt'] });
+    const { source: from, destination: to } = sides(certificates, {
+      ...certificates,
+      caSecretRef: { name: 'other', key: 'ca.crt' },
+    });
+    const ref = { namespace, name: 'orders' };
+    await client.patch(clusterSyncs, ref, { spec: { source: from, destination: to } }, { signal });
+    await until('they are mounted', async () => {
+      const now = await ground.get(statefulSets, namespace, 'orders-syncer');
+      const volumes = now?.spec?.template.spec?.volumes ?? [];
+      const authority = volumes.find(({ name }) => name === 'destination-ca');
+      return authority?.secret?.secretName === 'other';
+    });
+    await assert.rejects(
+      client.patch(clusterSyncs, ref, { spec: { source: { ...from, name: 'older' } } }, { signal }),
+      /this cannot be changed; delete the ClusterSync/,
+    );
+
+    const replaced = await ground.get(statefulSets, namespace, 'orders-syncer');
+    assert.ok(replaced);
+    await using syncer = await PodProcess.start(client, replaced, address);
+    await ground.runPod(replaced, address, { containerID: 'containerd://second' });
+    await writer.db('shop').collection<{ _id: number }>('items').insertOne({ _id: 2 });
+    await until('changes are applied', async () => {
+      return (await reader.db('shop').collection('items').countDocuments()) === 2;
+    });
+    await untilInSync();
+    const told = (await client.list(events, { namespace, signal })).items;
+    assert.ok(told.some(({ reason }) => reason === 'InvalidCertificate'));
+    const all = JSON.stringify([told, await ground.get(clusterSyncs, namespace, 'orders')]);
+    assert.doesNotMatch(all, /PRIVATE KEY|BEGIN CERTIFICATE/);
+    await syncer.end();
+  });
+});
