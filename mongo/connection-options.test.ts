@@ -91,11 +91,11 @@ describe('checkConnectionString', () => {
   const readers: readonly (readonly [option: string, inPods: string])[] = [
     [
       'tlsCAFile=/etc/ca.pem',
-      'tlsCAFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
+      'tlsCAFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and name the certificates in Secrets: tls of spec.source and spec.destination',
     ],
     [
       'tlsCertificateKeyFile=/home/me/key.pem',
-      'tlsCertificateKeyFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
+      'tlsCertificateKeyFile is refused in pods: it names a file in the pod, not on your machine. Omit it, and name the certificates in Secrets: tls of spec.source and spec.destination',
     ],
     [
       'authMechanismProperties=ENVIRONMENT:k8s',

@@ -40,7 +40,7 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
     names: ['tlsCAFile', 'tlsCertificateKeyFile', 'tlsCRLFile'],
     reason: 'Certificate and key files on the machine.',
     ofMachine:
-      'it names a file in the pod, not on your machine. Omit it, and use an image that trusts the certificate authority',
+      'it names a file in the pod, not on your machine. Omit it, and name the certificates in Secrets: tls of spec.source and spec.destination',
   },
   { names: ['tlsCertificateKeyFilePassword'], reason: 'Password of the key file.' },
   { names: ['authSource'], reason: 'The database that holds the user.' },

@@ -139,9 +139,11 @@ describe('a ClusterSync', () => {
     });
   });
 
-  it('is paused, and continues from there', async () => {
-    await withMigration('paused', { scale: 0.001 }, async ({ namespace, source, destination }) => {
-      await namespace.apply(await example('clustersync.yaml'));
+  it('connects with certificates from Secrets, is paused, and continues from there', async () => {
+    const options = { scale: 0.001, hasCertificates: true };
+    await withMigration('paused', options, async ({ namespace, source, destination }) => {
+      await namespace.apply(await example('clustersync-certificates.yaml'));
+      await namespace.apply(await example('syncverification.yaml'));
       await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
       await namespace.setState(syncName, 'Paused');
       const paused = await namespace.untilSync(
@@ -160,6 +162,10 @@ describe('a ClusterSync', () => {
         ({ status }) => status?.phase === 'Committed',
       );
       await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+      const { status } = await namespace.untilVerified(syncName);
+      assert.equal(status?.verdict, 'Equal');
+      const { proof } = { ...status.verifier?.progress };
+      await assertProven(proof, source.uri('admin'), destination.uri('admin'));
     });
   });
 });

@@ -6,6 +6,12 @@ import type { Cluster } from '../ground/kubernetes/cluster.ts';
 import { operatorNamespace, useOperator } from '../ground/kubernetes/operator-release.ts';
 import { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
 import { startDeployment, type Deployment, type DeploymentKind } from '../ground/deployment.ts';
+import { createGuardedFolder } from '../ground/guarded-folder.ts';
+import {
+  createCertificateUser,
+  issueServerTls,
+  type ServerTls,
+} from '../ground/mongod/server-tls.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
 import { shardShop } from '../ground/shop/shard-shop.ts';
 
@@ -29,6 +35,8 @@ export interface MigrationOptions {
   readonly scale: number;
   /** How many shards source and destination have; replica sets where it is left out. */
   readonly shards?: readonly [DeploymentKind, DeploymentKind];
+  /** Both sides are replica sets with certificates, and have a user for that of the client: see clustersync-certificates.yaml. */
+  readonly hasCertificates?: boolean;
 }
 
 /**
@@ -36,24 +44,33 @@ export interface MigrationOptions {
  */
 export async function withMigration(
   name: string,
-  { scale, shards }: MigrationOptions,
+  { scale, shards, hasCertificates = false }: MigrationOptions,
   test: (migration: Migration) => Promise<void>,
 ): Promise<void> {
   const cluster = await useOperator();
   const { signal } = new AbortController();
   const [sourceKind, destinationKind] = shards ?? ['replicaSet', 'replicaSet'];
-  await using source = await startDeployment('source', sourceKind, cluster.hostAddress);
+  const { hostAddress } = cluster;
+  await using folder = await createGuardedFolder();
+  const tls = hasCertificates ? await issueServerTls(folder.path, hostAddress) : undefined;
+  const options = tls ? { tls } : {};
+  await using source = await startDeployment('source', sourceKind, hostAddress, options);
   await using destination = await startDeployment(
     'destination',
     destinationKind,
-    cluster.hostAddress,
+    hostAddress,
+    options,
   );
   await using namespace = await SyncNamespace.create(cluster, name);
   await loadShop(source.uri('app'), { scale, signal });
   if (shards) await shardShop(source.uri('admin'));
+  if (tls) await namespace.apply(certificateSecrets(tls));
+  const uriOf = async (side: Deployment): Promise<string> => {
+    return tls && !('shards' in side) ? await createCertificateUser(side) : side.uri('syncer');
+  };
   await namespace.putUris({
-    'old-mongodb': source.uri('syncer'),
-    'new-mongodb': destination.uri('syncer'),
+    'old-mongodb': await uriOf(source),
+    'new-mongodb': await uriOf(destination),
   });
   try {
     await test({ cluster, namespace, source, destination });
@@ -62,6 +79,19 @@ export async function withMigration(
     console.error(dumps.join('\n'));
     throw error;
   }
+}
+
+/** As clustersync-certificates.yaml names them. */
+function certificateSecrets({ served, client }: ServerTls): object {
+  const authority = { 'ca.crt': served['ca.crt'] };
+  const data = { 'old-authority': authority, 'new-authority': authority, 'shop-client': client };
+  const items = Object.entries(data).map(([name, stringData]) => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name },
+    stringData,
+  }));
+  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** The text of a file in docs/examples. */

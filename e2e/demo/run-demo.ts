@@ -59,7 +59,7 @@ export async function runDemo(
   screen.step(`the cluster is running (${cluster.kind}); starting two MongoDB ${kind}`);
   const [sourceKind, destinationKind] = deploymentKinds[kind];
   const start = async (side: Side, of: DeploymentKind): Promise<Deployment> =>
-    resources.use(await startDeployment(side, of, cluster.hostAddress, signal));
+    resources.use(await startDeployment(side, of, cluster.hostAddress, { signal }));
   const [source, destination] = await settled(
     start('source', sourceKind),
     start('destination', destinationKind),

@@ -1,5 +1,6 @@
 import { startReplicaSet, type ReplicaSet } from './mongod/replica-set.ts';
 import type { Side } from './mongod/server-pair.ts';
+import type { ServerTls } from './mongod/server-tls.ts';
 import {
   startShardedCluster,
   type ShardedCluster,
@@ -15,22 +16,22 @@ export type DeploymentKind = 'replicaSet' | ShardedClusterOptions['shards'];
 /** The names of the deployments. */
 const names = { source: 'old', destination: 'new' } as const;
 
-/** Starts one side's deployment at an address of this machine. */
+/** Starts one side's deployment at an address of this machine; with TLS, a replica set. */
 export async function startDeployment(
   side: Side,
   kind: DeploymentKind,
   hostAddress: string,
-  signal?: AbortSignal,
+  { signal, tls }: { readonly signal?: AbortSignal | undefined; readonly tls?: ServerTls } = {},
 ): Promise<Deployment> {
   const options = {
     side,
     name: names[side],
     bindIp: [hostAddress],
     advertisedHost: hostAddress,
-    parameters: { enableTestCommands: 1 },
+    parameters: { enableTestCommands: 1, ...tls?.options.parameters },
     ...(signal && { signal }),
   };
   return kind === 'replicaSet'
-    ? await startReplicaSet({ ...options, members: 1 })
+    ? await startReplicaSet({ ...options, members: 1, args: tls?.options.args ?? [] })
     : await startShardedCluster({ ...options, shards: kind });
 }
