@@ -220,6 +220,9 @@ describe('checkLogin', () => {
       for (const [command, said] of [
         [start, answer],
         [asked, { ok: 1, speculativeAuthenticate: answer }],
+        // The driver computes all the same.
+        [start, { ...answer, done: true }],
+        [asked, { ok: 1, speculativeAuthenticate: { ...answer, done: true } }],
       ] as const)
         assert.throws(
           () => {

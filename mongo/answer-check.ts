@@ -125,7 +125,7 @@ export function checkLogin(command: Document, answer: Document): void {
   const said = command['saslStart']
     ? answer
     : (answer['speculativeAuthenticate'] as Document | undefined);
-  if (!said || !String(mechanism).startsWith('SCRAM-') || said['done'] === true) return;
+  if (!said || !String(mechanism).startsWith('SCRAM-')) return;
   const { payload, conversationId } = said as Readonly<Record<string, unknown>>;
   const bytes = payload instanceof Binary ? payload.value() : payload;
   const text =
