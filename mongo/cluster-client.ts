@@ -50,7 +50,7 @@ export interface ClusterClientOptions {
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
   const { appName, refusesFiles = false, tls } = options;
   checkConnectionString(options.uri, { option: `--${options.option}`, refusesFiles });
-  if (tls) checkUsesTls(options.uri, `--${options.option}`);
+  if (tls) checkUsesTls(options.uri, `--${options.option}`, tls);
   const mark = new UUID().toHexString();
   const compressors = compressorsIn(options.uri);
   let decoded: MongoClient;

@@ -6,7 +6,7 @@ import { parseConnectionString } from './connection-options.ts';
 
 /** What a connection is verified and authenticated by, besides what its connection string says. PEM. */
 export interface ConnectionTls {
-  /** The only authorities that are trusted; those of the system if absent. */
+  /** The only authorities that are trusted; those that Node.js includes if absent. */
   readonly ca?: string;
   /** Of this program, with intermediate certificates. */
   readonly cert?: string;
@@ -37,7 +37,7 @@ export function connectionTlsOptions<P extends string>(
   });
   const table = {
     [`${prefix}CaFile`]: row(
-      `certificate authorities that sign the certificates of ${whose}, instead of those of the system: TLS is used`,
+      `certificate authorities that sign the certificates of ${whose}, instead of those that Node.js includes: TLS is used`,
     ),
     [`${prefix}CertificateFile`]: row(`client certificate for ${whose}: TLS is used`),
     [`${prefix}KeyFile`]: row(`private key of the client certificate for ${whose}`),
@@ -81,14 +81,23 @@ export function readConnectionTls<P extends string>(
   return { ...(ca !== undefined && { ca }), cert, key };
 }
 
+/** Options of a connection string, in lower case, that turn TLS off; the driver (7.8) would refuse them in other words. */
+const turnedOff: readonly string[] = ['tls', 'ssl'];
+
+/** Those by which the driver accepts any certificate, whatever authorities it is given. */
+const acceptingAll: readonly string[] = ['tlsinsecure', 'tlsallowinvalidcertificates'];
+
 /**
- * Makes sure that a connection string does not turn off what files are given for: in the driver (7.8), it wins over settings.
+ * Makes sure that a connection string does not turn off what certificates are given for.
  * @throws SyncError InvalidOption.
  */
-export function checkUsesTls(uri: string, option: string): void {
-  const parameters = parseConnectionString(uri)?.searchParams;
-  const off = ['tls', 'ssl'].find((name) => parameters?.get(name) === 'false');
-  if (off === undefined) return;
-  const problem = `${off}=false contradicts the certificates that are given: omit one of them`;
-  throw new SyncError('InvalidOption', `${option}: ${problem}`);
+export function checkUsesTls(uri: string, option: string, { ca }: ConnectionTls): void {
+  for (const [name, value] of parseConnectionString(uri)?.searchParams ?? []) {
+    const spelling = name.toLowerCase();
+    const isOff = turnedOff.includes(spelling) && value === 'false';
+    const isMoot = ca !== undefined && acceptingAll.includes(spelling) && value === 'true';
+    if (!isOff && !isMoot) continue;
+    const problem = `${name}=${value} contradicts the certificates that are given: omit one of them`;
+    throw new SyncError('InvalidOption', `${option}: ${problem}`);
+  }
 }

@@ -15,6 +15,30 @@ describe('tlsProblem', () => {
     assert.equal(tlsProblem(wrapped), text);
   });
 
+  for (const [code, action] of [
+    [
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      /^failed: the certificate of the server is signed by an authority/,
+    ],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', /Name its authority/],
+    ['UNABLE_TO_GET_ISSUER_CERT', /Name its authority/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /Name its authority/],
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /Name its authority/],
+    ['CERT_NOT_YET_VALID', /compare the clocks/],
+    ['CERT_REVOKED', /has revoked it/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /name the servers/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /the server does not use TLS/],
+    ['ERR_SSL_TLSV1_ALERT_UNKNOWN_CA', /does not accept the certificate of the client/],
+    ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN', /does not accept the certificate of the client/],
+    ['ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE', /does not accept the certificate of the client/],
+    ['ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED', /does not accept the certificate of the client/],
+    ['ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED', /does not accept the certificate of the client/],
+  ] as const) {
+    it(`says what to do about ${code}`, () => {
+      assert.match(tlsProblem(failed(code, 'failed')) ?? '', action);
+    });
+  }
+
   it('knows no other errors, and no end of causes', () => {
     const circle = new Error('a');
     circle.cause = circle;

@@ -1,6 +1,12 @@
 const untrusted =
   'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef of the ClusterSync, or in the file of an option or of tlsCAFile';
 
+const plain =
+  'the server does not use TLS: omit tls, in the connection string and in the ClusterSync, or turn it on there';
+
+const unaccepted =
+  'the server does not accept the certificate of the client: give one that is valid, and signed by an authority that the server knows';
+
 /** What to do about an error of node:tls or OpenSSL, by its code (Node 24). */
 const actions: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: untrusted,
@@ -13,7 +19,12 @@ const actions: Readonly<Record<string, string>> = {
   CERT_REVOKED: 'replace the certificate of the server: its authority has revoked it',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'name the servers, in the connection string and in the configuration of their replica set, as their certificates do',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'the server does not use TLS: omit it from the connection string',
+  ERR_SSL_WRONG_VERSION_NUMBER: plain,
+  ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: unaccepted,
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: unaccepted,
+  ERR_SSL_SSLV3_ALERT_BAD_CERTIFICATE: unaccepted,
+  ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: unaccepted,
+  ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: unaccepted,
 };
 
 /** How deep the driver (7.8) wraps the error of a socket, at most. */

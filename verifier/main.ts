@@ -57,6 +57,10 @@ export async function openVerifier(
   };
   const source = cluster('src', options.srcURI);
   const destination = cluster('dest', options.destURI);
+  if (options.metaURI === undefined && readConnectionTls('meta', options)) {
+    const problem = 'are given without --metaURI: its store is the destination';
+    throw new SyncError('InvalidOption', `certificates of the metadata store ${problem}`);
+  }
   const metadata = options.metaURI === undefined ? destination : cluster('meta', options.metaURI);
   const monitor = new VerifierMonitor();
   const stop = new AbortController();

@@ -1,4 +1,5 @@
 import { createClusterClient } from '../../mongo/cluster-client.ts';
+import { readConnectionTls } from '../../mongo/connection-tls.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -33,6 +34,7 @@ export async function writeReport(
     uri: metaURI,
     option: 'metaURI',
     appName: 'clustersync verifier report',
+    tls: readConnectionTls('meta', options),
   });
   const identity = { verification, id: 'report', incarnation: 'report', attempt: undefined };
   const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };

@@ -1,3 +1,4 @@
+import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
 import type { Options, OptionTable } from '../../service/options.ts';
 import { reportFormats } from './report.ts';
 
@@ -11,6 +12,7 @@ export const reportOptionTable = {
     description:
       'connection string of the metadata store: the destination, unless the verifier was given another one',
   },
+  ...connectionTlsOptions('meta', 'the metadata store'),
   verification: {
     type: 'string',
     default: 'verification',

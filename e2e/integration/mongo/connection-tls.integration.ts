@@ -160,6 +160,11 @@ describe('connections by TLS', () => {
       () => ({ options: { cluster0CertificateFile: path('client.crt') } }),
     ],
     [
+      'a key without its certificate',
+      /--cluster0KeyFile requires --cluster0CertificateFile/,
+      () => ({ options: { cluster0KeyFile: path('client.key') } }),
+    ],
+    [
       'TLS turned off in the connection string',
       /--cluster0: tls=false contradicts the certificates that are given: omit one of them/,
       () => ({ uri: `${x509Uri('source')}&tls=false`, options: certificates('cluster0') }),

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
+import { expiryMs, isCertificate, pairProblem } from './certificate.ts';
+
+const [one = '', other = ''] = rootCertificates;
+const endMs = (text: string): number => Date.parse(new X509Certificate(text).validTo);
+const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+
+describe('certificates', () => {
+  it('are told from other texts', () => {
+    assert.ok(isCertificate(one));
+    assert.ok(isCertificate(`# both\n${one}\n${other}`));
+    for (const text of ['', 'ca.crt', broken]) assert.equal(isCertificate(text), false, text);
+  });
+
+  it('are none together with one that cannot be read', () => {
+    for (const rest of [broken, other.slice(0, 200), other.replace('END', 'ENT')])
+      for (const text of [`${one}\n${rest}`, `${rest}\n${one}`])
+        assert.equal(isCertificate(text), false, text);
+  });
+
+  it('end with the last of several', () => {
+    assert.notEqual(endMs(one), endMs(other));
+    assert.equal(expiryMs(one), endMs(one));
+    const last = Math.max(endMs(one), endMs(other));
+    assert.equal(expiryMs(`${one}\n${other}`), last);
+    assert.equal(expiryMs(`# two\n${other}\n\n${broken}${one}`), last);
+  });
+
+  it('end at no time that is known where there are none', () => {
+    for (const text of ['', 'ca.crt', broken]) assert.equal(expiryMs(text), undefined, text);
+  });
+
+  it('cannot be used without their key', () => {
+    assert.match(pairProblem(one, 'no key') ?? '', /./);
+    assert.match(pairProblem('no certificate', 'no key') ?? '', /./);
+    for (const head of [
+      '-----BEGIN ENCRYPTED PRIVATE KEY-----',
+      '-----BEGIN RSA PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED',
+    ])
+      assert.match(pairProblem(one, `${head}\nAAAA`) ?? '', /^the private key is encrypted/);
+  });
+});
