@@ -18,6 +18,8 @@ export interface StatusInput {
   readonly instances: readonly InstanceView[];
   /** Why the operator cannot run the instances at all. */
   readonly blocker: ConditionCause | undefined;
+  /** What is wrong with the Secrets that running pods have read. */
+  readonly secretProblem: ConditionCause | undefined;
 }
 
 /** What each instance reported last. */

@@ -54,7 +54,7 @@ describe('the facts of an automatic commit', () => {
   function factsOf(parts: Partial<CommitInput>, isWithoutInstance = false): CommitFacts {
     const instances = isWithoutInstance ? [] : [{ instance, pod, observation }];
     const input = { clusterSync: sync, nowMs, finding, instances };
-    const assessment = assess({ ...input, blocker: undefined });
+    const assessment = assess({ ...input, blocker: undefined, secretProblem: undefined });
     return commitFacts(
       { ...input, assessment, isUnclaimed: false, isToBeginAgain: false, ...parts },
       { hold: holdOf(automatic), workloads: undefined, verification: undefined },
@@ -78,7 +78,13 @@ describe('the facts of an automatic commit', () => {
   it('are that it waits for the source to be confirmed, and for a lag that is known', () => {
     const { obstacle } = factsOf({ finding: { ...finding, isConfirmed: false } });
     assert.equal(obstacle?.cause?.reason, 'WaitingForCanCommit');
-    const input = { clusterSync: sync, nowMs, finding, blocker: undefined };
+    const input = {
+      clusterSync: sync,
+      nowMs,
+      finding,
+      blocker: undefined,
+      secretProblem: undefined,
+    };
     const instances = [{ instance, pod, observation }];
     const assessment = { ...assess({ ...input, instances }), lagTimeSeconds: undefined };
     const unknown = factsOf({ assessment }).obstacle;

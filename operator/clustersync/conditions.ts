@@ -1,6 +1,7 @@
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
+import { secretProblemConditions } from '../operand/warnings.ts';
 import { textUntilCanCommit, withObstacles } from './assessment.ts';
 import { canStartCondition, passedDryRun, type PreflightReport } from './preflight-status.ts';
 import { listed } from './resources.ts';
@@ -14,6 +15,7 @@ export interface Situation {
   /** The ids of the instances that have got no further than this stage, if others have. */
   readonly behind: readonly string[];
   readonly cause: ConditionCause | undefined;
+  readonly secretProblem: ConditionCause | undefined;
   readonly finding: SourceFinding;
   readonly canCommit: boolean;
   readonly commitObstacles: readonly string[];
@@ -35,7 +37,7 @@ export interface Situation {
 
 /** The conditions of a ClusterSync: those of kstatus, and its milestones. */
 export function conditionsOf(situation: Situation): ConditionDraft[] {
-  const { clusterSync, stage, cause, finding, canCommit, isFresh } = situation;
+  const { clusterSync, stage, cause, finding, canCommit, isFresh, secretProblem } = situation;
   const here = summaryOf(situation);
   const { commitObstacles } = situation;
   const uncommitted = { ...here, message: withObstacles(here.message, commitObstacles) };
@@ -64,6 +66,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
         ),
     milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
+    ...secretProblemConditions(secretProblem),
   ];
 }
 

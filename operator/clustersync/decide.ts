@@ -5,9 +5,18 @@ import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
 import { imageCause } from '../operand/image-rule.ts';
-import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
+import {
+  missingSecret,
+  secretProblem,
+  secretsHashOf,
+  type OperandSecrets,
+} from '../operand/operand-secrets.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
-import type { OperandObjects, OperandSettings } from '../operand/workload.ts';
+import {
+  unlessUnstartable,
+  type OperandObjects,
+  type OperandSettings,
+} from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
 import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
@@ -152,7 +161,10 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const dryRun = dryRunOf(clusterSync, { views, statefulSet: world.statefulSet });
   const heldBack = isHeldBack(dryRun, world.statefulSet);
   const shown = isDry(dryRun) ? views.map(withoutCommand) : views;
-  const input = { clusterSync, nowMs, finding, instances: shown, blocker };
+  const input = {
+    ...{ clusterSync, nowMs, finding, instances: shown, blocker },
+    secretProblem: world.statefulSet && !isResting ? secretProblem(world, nowMs) : undefined,
+  };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
     ...{ views, assessment: assessed, isUnclaimed, nowMs },
@@ -221,13 +233,17 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     objects:
       isHandsOff || unlisted !== undefined || secretsHash === undefined || isSourceNew
         ? undefined
-        : syncerObjects(
-            clusterSync,
-            {
-              ...{ instances, isResting, secretsHash, token: world.token },
-              isContested: isContested || heldBack,
-            },
-            settings,
+        : unlessUnstartable(
+            syncerObjects(
+              clusterSync,
+              {
+                ...{ instances, isResting, secretsHash, token: world.token },
+                isContested: isContested || heldBack,
+              },
+              settings,
+            ),
+            world.statefulSet,
+            missing,
           ),
     // Its pods would continue a sync that they find there, whatever they are told.
     toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition, isConditionTrue, type Condition } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { warningEvents } from '../operand/warning-event.ts';
+import { secretProblemEvents, warningEvents } from '../operand/warnings.ts';
 import { wasUsedBefore } from './used-tokens.ts';
 
 /** Only changes become events. */
@@ -48,6 +48,7 @@ export function eventsOf(
       'the sync is committed; applications may write to the destination',
     );
   }
+  events.push(...secretProblemEvents(former, next));
   const ignored = ignoredDryRun(next);
   if (ignored && !ignoredDryRun(former)) normal('DryRunIgnored', 'Check', ignored.message);
   const { startOver } = next;

@@ -39,7 +39,7 @@ export function statusOf(
   commit: CommitReport = {},
   preflight: PreflightReport = noPreflight,
 ): ClusterSyncStatus {
-  const { clusterSync, nowMs, finding, instances } = input;
+  const { clusterSync, nowMs, finding, instances, secretProblem } = input;
   const { progresses, reported, stages, stage, isFresh, canCommit } = assessment;
   const { lagTimeSeconds, paused, commitObstacles } = assessment;
   const former = clusterSync.status;
@@ -61,6 +61,7 @@ export function statusOf(
       isFresh,
       paused,
       preflight,
+      secretProblem,
     },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { rootCertificates } from 'node:tls';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import {
   checkedCertificates,
   missingSecret,
   mountedSide,
+  secretProblem,
   secretRefs,
   secretsHashAnnotation,
   secretsHashOf,
@@ -87,6 +90,44 @@ describe('missingSecret', () => {
   });
 });
 
+describe('secretProblem', () => {
+  const days = (count: number): number => count * 24 * 60 * 60 * 1000;
+  const atMs = Date.parse('2026-12-01T00:00:00Z');
+  const until = (what: string, ms: number) => ({ ...source, expiry: { what, atMs: ms } });
+  const soon = until('tls.crt in the Secret client', atMs);
+  const later = until('ca.crt in the Secret ca', atMs + days(30));
+
+  it('is what is missing, and a certificate that ends within a week', () => {
+    for (const [certificates, nowMs, reason, message] of [
+      [[missing, soon], atMs, 'SecretNotFound', missing.description],
+      [
+        [later, source, soon],
+        atMs - days(7),
+        'CertificateExpiresSoon',
+        'tls.crt in the Secret client expires at 2026-12-01T00:00:00.000Z: renew it before',
+      ],
+      [
+        [soon, later],
+        atMs,
+        'CertificateExpired',
+        'tls.crt in the Secret client has expired at 2026-12-01T00:00:00.000Z: no new connections can be made. Renew it',
+      ],
+    ] as const) {
+      const problem = secretProblem({ source, destination, certificates }, nowMs);
+      assert.deepEqual([problem?.reason, problem?.message], [reason, message]);
+    }
+  });
+
+  it('is none before', () => {
+    const certificates = [later, source, soon];
+    assert.equal(
+      secretProblem({ source, destination, certificates }, atMs - days(7) - 1),
+      undefined,
+    );
+    assert.equal(secretProblem({ source, destination, certificates: [] }, atMs), undefined);
+  });
+});
+
 describe('the certificates of the sides', () => {
   const side = (name: string, tls?: object) => ({
     name,
@@ -139,6 +180,15 @@ describe('the certificates of the sides', () => {
       /^tls\.crt and tls\.key in the Secret client cannot be used: .+/,
     );
     assert.deepEqual(key, source);
+  });
+
+  it('have the time of their end', () => {
+    const [text = ''] = rootCertificates;
+    const value = { kind: 'found', value: Buffer.from(text).toString('base64') } as const;
+    const refs = [{ ...caSecretRef, part: 'authority' }] as const;
+    const what = 'bundle.pem in the Secret ca';
+    const atMs = Date.parse(new X509Certificate(text).validTo);
+    assert.deepEqual(checkedCertificates(refs, [value]), [{ ...value, expiry: { what, atMs } }]);
   });
 
   it('are mounted, each option naming its file', () => {

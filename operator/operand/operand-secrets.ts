@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto';
-import { isCertificate, pairProblem } from '../../service/certificate.ts';
+import { expiryMs, isCertificate, pairProblem } from '../../service/certificate.ts';
 import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
@@ -18,8 +18,15 @@ export interface SecretKey {
 
 /** The value, in base64, or why there is none that can be used. */
 export type SecretValue =
-  | { readonly kind: 'found'; readonly value: string }
+  | { readonly kind: 'found'; readonly value: string; readonly expiry?: Expiry }
   | { readonly kind: 'missing' | 'invalid'; readonly description: string };
+
+/** When a certificate ends. */
+interface Expiry {
+  /** What it is, for people. */
+  readonly what: string;
+  readonly atMs: number;
+}
 
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
 export const authorityKey = 'ca.crt';
@@ -70,7 +77,8 @@ function certificatesOf({ tls }: ClusterReference): CertificateKey[] {
 }
 
 /**
- * The values of certificates; one is invalid where it is no certificate, or does not go with its key: no process could use it.
+ * The values of certificates, with the time when they end; one is invalid where it is no certificate, or does not go with its key: no
+ * process could use it.
  * @param values - one for each.
  */
 export function checkedCertificates(
@@ -80,7 +88,7 @@ export function checkedCertificates(
   return values.map((value, index): SecretValue => {
     const ref = refs[index];
     const text = textOf(value);
-    if (ref === undefined || text === undefined) return value;
+    if (ref === undefined || text === undefined || value.kind !== 'found') return value;
     const { name, part } = ref;
     if (part === 'authority' && !isCertificate(text)) {
       const description = `${ref.key} in the Secret ${name} is not a PEM certificate`;
@@ -88,10 +96,18 @@ export function checkedCertificates(
     }
     const key = part === 'certificate' ? textOf(values[index + 1]) : undefined;
     const problem = key === undefined ? undefined : pairProblem(text, key);
-    if (problem === undefined) return value;
+    if (problem === undefined) {
+      const expiry = expiryOf(ref, text);
+      return expiry ? { ...value, expiry } : value;
+    }
     const description = `tls.crt and tls.key in the Secret ${name} cannot be used: ${problem}`;
     return { kind: 'invalid', description };
   });
+}
+
+function expiryOf({ name, key, part }: CertificateKey, text: string): Expiry | undefined {
+  const atMs = part === 'key' ? undefined : expiryMs(text);
+  return atMs === undefined ? undefined : { what: `${key} in the Secret ${name}`, atMs };
 }
 
 function textOf(value: SecretValue | undefined): string | undefined {
@@ -242,6 +258,35 @@ export function missingSecret(secrets: ConnectionSecrets): ConditionCause | unde
       : { reason: 'InvalidCertificate', message, level: 'stalled' };
   }
   return undefined;
+}
+
+/** How long before its end a certificate is said to expire. */
+const expiryNoticeMs = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * What is wrong with the Secrets of running pods, or will be soon: they continue with what they have read, but could not connect
+ * again, or be replaced.
+ */
+export function secretProblem(
+  secrets: ConnectionSecrets,
+  nowMs: number,
+): ConditionCause | undefined {
+  const missing = missingSecret(secrets);
+  if (missing) return missing;
+  const [first] = secrets.certificates
+    .flatMap((secret) => (secret.kind === 'found' && secret.expiry ? [secret.expiry] : []))
+    .toSorted((one, other) => one.atMs - other.atMs);
+  if (first === undefined || first.atMs - nowMs > expiryNoticeMs) return undefined;
+  const at = new Date(first.atMs).toISOString();
+  return first.atMs <= nowMs
+    ? {
+        ...{ reason: 'CertificateExpired', level: 'warning' },
+        message: `${first.what} has expired at ${at}: no new connections can be made. Renew it`,
+      }
+    : {
+        ...{ reason: 'CertificateExpiresSoon', level: 'warning' },
+        message: `${first.what} expires at ${at}: renew it before`,
+      };
 }
 
 /** On the pods of an operand: the hash of what they read when they started. */

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { OperandOptions } from '../api/clustersync.ts';
-import { operandObjects, type OperandPlan, type OperandSettings } from './workload.ts';
+import type { StatefulSet } from '../kube/builtin-resources.ts';
+import {
+  operandObjects,
+  unlessUnstartable,
+  type OperandPlan,
+  type OperandSettings,
+} from './workload.ts';
 
 const owner = {
   apiVersion: 'clustersync.dev/v1alpha1',
@@ -40,6 +46,48 @@ function podSpecWith(changes: Partial<OperandOptions> = {}) {
   assert.ok(spec && container);
   return { spec, container };
 }
+
+describe('unlessUnstartable', () => {
+  const missing = {
+    reason: 'SecretNotFound',
+    message: 'there is no Secret other',
+    level: 'warning',
+  } as const;
+  const objects = operandObjects(plan, settings);
+  // As the API server returns it: with a type, and a name of its own for the volume.
+  const made = objects.statefulSet as unknown as StatefulSet;
+  const other = {
+    folder: 'source-ca',
+    secretName: 'other',
+    items: [{ key: 'ca.crt', path: 'ca.crt' }],
+  };
+  const changed = { ...plan, secrets: [...plan.secrets, other] };
+
+  it('holds back what mounts other Secrets than running pods, while one is missing', () => {
+    const wanted = operandObjects(changed, settings);
+    assert.equal(unlessUnstartable(wanted, made, missing), undefined);
+    assert.equal(unlessUnstartable(wanted, made, undefined), wanted);
+    assert.equal(unlessUnstartable(wanted, undefined, missing), wanted);
+    const otherKey = operandObjects(
+      {
+        ...plan,
+        secrets: plan.secrets.map((secret) => ({
+          ...secret,
+          items: [{ key: 'new', path: 'uri' }],
+        })),
+      },
+      settings,
+    );
+    assert.equal(unlessUnstartable(otherKey, made, missing), undefined);
+  });
+
+  it('lets through what mounts the same, and what ends the pods', () => {
+    const image = operandObjects({ ...plan, options: { ...options, image: 'other:2' } }, settings);
+    assert.equal(unlessUnstartable(image, made, missing), image);
+    const none = operandObjects({ ...changed, replicas: 0 }, settings);
+    assert.equal(unlessUnstartable(none, made, missing), none);
+  });
+});
 
 describe('operandObjects', () => {
   const objects = operandObjects(plan, settings);

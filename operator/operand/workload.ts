@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { hashOfToken } from '../../service/api-token.ts';
 import { environmentName } from '../../service/options.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { NetworkPolicy, Service, StatefulSet } from '../kube/builtin-resources.ts';
 import { controllerReference } from '../kube/owner.ts';
 import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
+import type { ConditionCause } from './condition-cause.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
 import {
   secretsHashAnnotation,
@@ -75,6 +77,32 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
     networkPolicy: withIntentHash(networkPolicyOf(plan, settings)),
     statefulSet: withIntentHash(statefulSetOf(plan, settings)),
   };
+}
+
+/**
+ * The objects, unless a Secret is missing or invalid that running pods do not have: others would take their place that cannot start.
+ * @param statefulSet - the operand's, if there is one.
+ * @param missing - why a Secret cannot be used; undefined if all can.
+ */
+export function unlessUnstartable(
+  objects: OperandObjects,
+  statefulSet: StatefulSet | undefined,
+  missing: ConditionCause | undefined,
+): OperandObjects | undefined {
+  if (!missing || !statefulSet || objects.statefulSet.spec?.replicas === 0) return objects;
+  return isDeepStrictEqual(mountsOf(statefulSet), mountsOf(objects.statefulSet))
+    ? objects
+    : undefined;
+}
+
+/** The keys of Secrets that its pods mount. */
+function mountsOf({ spec }: Pick<Intent<StatefulSet>, 'spec'>): string[] {
+  const volumes = spec?.template?.spec?.volumes ?? [];
+  return volumes
+    .flatMap(({ secret }) =>
+      (secret?.items ?? []).map(({ key }) => `${secret?.secretName ?? ''} ${key}`),
+    )
+    .sort();
 }
 
 /**

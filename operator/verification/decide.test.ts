@@ -64,6 +64,57 @@ describe('a SyncVerification', () => {
     assert.ok(container.args.includes(tokenArgument('token')));
   });
 
+  it('gives the verifier the certificates of the sync, and tells how to read the report with them', () => {
+    const given = clusterSyncIn('changes');
+    const { source, destination } = given.spec;
+    const authority = { caSecretRef: { name: 'authority', key: 'ca.crt' } };
+    const client = { clientCertificateSecretRef: { name: 'client' } };
+    const spec = {
+      ...given.spec,
+      source: { ...source, tls: authority },
+      destination: { ...destination, tls: { ...authority, ...client } },
+    };
+    const secured = { ...given, spec };
+    const { objects } = decide(verification(), world({ clusterSync: secured }));
+    const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
+    assert.deepEqual(
+      (container?.args ?? []).filter((arg) => /^--\w+(?:Ca|Certificate|Key)File=/.test(arg)),
+      [
+        '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
+        '--destCaFile=/etc/clustersync/destination-ca/ca.crt',
+        '--metaCaFile=/etc/clustersync/destination-ca/ca.crt',
+        '--destCertificateFile=/etc/clustersync/destination-certificate/tls.crt',
+        '--metaCertificateFile=/etc/clustersync/destination-certificate/tls.crt',
+        '--destKeyFile=/etc/clustersync/destination-certificate/tls.key',
+        '--metaKeyFile=/etc/clustersync/destination-certificate/tls.key',
+      ],
+    );
+    const { status } = decide(verification(), running(checking, { clusterSync: secured }));
+    assert.equal(
+      status?.report?.command,
+      'clustersync verifier report --metaURIFile=<file with the connection string> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --verification=check-uid',
+    );
+  });
+
+  it('continues while its Secrets are unusable, and says so', () => {
+    const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
+    const decision = decide(verification(), running(checking, { certificates: [invalid] }));
+    const { status, events } = decision;
+    assert.equal(
+      phaseAndConditions(decision),
+      phaseAndConditions(decide(verification(), running(checking))),
+    );
+    const problem = findCondition(status?.conditions, 'SecretProblem');
+    assert.deepEqual(
+      [problem?.status, problem?.reason, problem?.message],
+      ['True', 'InvalidCertificate', invalid.description],
+    );
+    assert.ok(events.some(({ type, reason }) => type === 'Warning' && reason === problem?.reason));
+    const before = decide(verification(), world({ certificates: [invalid] }));
+    assert.equal(findCondition(before.status?.conditions, 'SecretProblem'), undefined);
+    assert.equal(findCondition(before.status?.conditions, 'Ready')?.reason, 'InvalidCertificate');
+  });
+
   it('compares what the sync selects', () => {
     const filtered = clusterSyncIn('changes', { includeNamespaces: [{ database: 'a' }] });
     const { objects } = decide(verification(), world({ clusterSync: filtered }));

@@ -7,12 +7,22 @@ import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-
 import { imageCause } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
-import { missingSecret, secretsHashOf, type OperandSecrets } from '../operand/operand-secrets.ts';
+import {
+  missingSecret,
+  secretProblem,
+  secretsHashOf,
+  type OperandSecrets,
+} from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
-import { warningEvents } from '../operand/warning-event.ts';
-import { tokenArgument, type OperandObjects, type OperandSettings } from '../operand/workload.ts';
+import { secretProblemEvents, warningEvents } from '../operand/warnings.ts';
+import {
+  tokenArgument,
+  unlessUnstartable,
+  type OperandObjects,
+  type OperandSettings,
+} from '../operand/workload.ts';
 import { outcomeOf } from './outcome.ts';
 import { verifierName, verifierObjects, verifierPodName, verifierPort } from './resources.ts';
 import { attemptArgument, hasEnded, withRun, type Run, type RunningVerification } from './run.ts';
@@ -77,6 +87,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
     blocker: rejection ?? unlisted ?? (statefulSet ? undefined : missing) ?? untrusted,
+    secretProblem: statefulSet && secretProblem(world, nowMs),
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
@@ -91,7 +102,16 @@ export function decide(given: SyncVerification, world: World): Decision {
   return {
     objects:
       isMaking && !unlisted && clusterSync && secretsHash !== undefined
-        ? verifierObjects(verification, clusterSync, { secretsHash, token: world.token }, settings)
+        ? unlessUnstartable(
+            verifierObjects(
+              verification,
+              clusterSync,
+              { secretsHash, token: world.token },
+              settings,
+            ),
+            statefulSet,
+            missing,
+          )
         : undefined,
     // Only once the result is recorded: see afterEnd.
     remove: undefined,
@@ -199,7 +219,7 @@ function eventsOf(
       note: equality.message,
     });
   }
-  events.push(...warningEvents(former, next, warningReasons));
+  events.push(...secretProblemEvents(former, next), ...warningEvents(former, next, warningReasons));
   return events;
 }
 

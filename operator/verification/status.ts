@@ -13,6 +13,7 @@ import { keptProgress } from '../operand/kept-progress.ts';
 import type { Observation } from '../operand/observation.ts';
 import { missingPod } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
+import { secretProblemConditions } from '../operand/warnings.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
 import { sidesOf, storedName } from './resources.ts';
 import type { RunningVerification } from './run.ts';
@@ -29,6 +30,8 @@ export interface StatusInput extends ProcessView {
   /** Whether the verifier exists, or is being created. */
   readonly isRunning: boolean;
   readonly blocker: ConditionCause | undefined;
+  /** What is wrong with the Secrets that running pods have read. */
+  readonly secretProblem: ConditionCause | undefined;
 }
 
 type VerifierStatus = NonNullable<SyncVerificationStatus['verifier']>;
@@ -127,10 +130,18 @@ function reportOf({
 }: StatusInput): SyncVerificationStatus['report'] | undefined {
   if (!clusterSync) return undefined;
   const name = storedName(verification);
+  const { uriSecretRef, tls } = sidesOf(clusterSync, verification.status.run).destination;
+  const files = [
+    '--metaURIFile=<file with the connection string>',
+    ...(tls?.caSecretRef ? ['--metaCaFile=<file with its authorities>'] : []),
+    ...(tls?.clientCertificateSecretRef
+      ? ['--metaCertificateFile=<its tls.crt>', '--metaKeyFile=<its tls.key>']
+      : []),
+  ];
   return {
     verification: name,
-    uriSecretRef: sidesOf(clusterSync, verification.status.run).destination.uriSecretRef,
-    command: `clustersync verifier report --metaURIFile=<file with the connection string> --verification=${name}`,
+    uriSecretRef,
+    command: `clustersync verifier report ${files.join(' ')} --verification=${name}`,
   };
 }
 
@@ -214,10 +225,10 @@ function conditionsOf(situation: Situation): ConditionDraft[] {
       },
     ];
   }
-  return unfinished(
-    cause?.level === 'stalled' ? 'Stalled' : 'Reconciling',
-    cause ?? busy(situation),
-  );
+  return [
+    ...unfinished(cause?.level === 'stalled' ? 'Stalled' : 'Reconciling', cause ?? busy(situation)),
+    ...secretProblemConditions(input.secretProblem),
+  ];
 }
 
 function outcomeText(

@@ -116,6 +116,39 @@ describe('the certificates of a deployment', () => {
       await using syncer = await PodProcess.start(client, set, address);
       await ground.runPod(set, address);
       await untilInSync();
+
+      // What no process could use replaces no pods, neither in the Secret nor by another one.
+      const before = await ground.get(statefulSets, namespace, 'orders-syncer');
+      const problemOf = async (): Promise<string> => {
+        const sync = await ground.get(clusterSyncs, namespace, 'orders');
+        const { reason = '', message = '' } =
+          findCondition(sync?.status?.conditions, 'SecretProblem') ?? {};
+        return `${reason}: ${message}`;
+      };
+      await put('authority', { 'bundle.pem': 'BEGIN of something else' });
+      await until('it is said', async () => (await problemOf()).startsWith('InvalidCertificate'));
+      await put('authority', { 'bundle.pem': tls.served['ca.crt'] });
+      const nowhere = { tls: { ...certificates, caSecretRef: { name: 'nowhere' } } };
+      const ref = { namespace, name: 'orders' };
+      await client.patch(clusterSyncs, ref, { spec: { source: nowhere } }, { signal });
+      await until('it is said', async () => {
+        return (await problemOf()) === 'SecretNotFound: there is no Secret nowhere';
+      });
+      assert.deepEqual(
+        (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.template,
+        before?.spec?.template,
+      );
+      await client.patch(
+        clusterSyncs,
+        ref,
+        { spec: { source: { tls: certificates } } },
+        { signal },
+      );
+      // The certificates of tests are valid for a day.
+      await until('all is well', async () =>
+        (await problemOf()).startsWith('CertificateExpiresSoon'),
+      );
+      await untilInSync();
       await syncer.end();
     }
 

@@ -130,14 +130,14 @@ export interface SecretKeyReference {
   key: string;
 }
 /**
- * Certificates for the connections to this deployment. TLS is used if it is set. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was.
+ * Certificates for the connections to this deployment. TLS is used if it is set. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was. A Secret that is missing or invalid replaces no running pods.
  */
 export interface ConnectionTls {
   caSecretRef?: AuthorityReference;
   clientCertificateSecretRef?: CertificateReference;
 }
 /**
- * The Secret that holds the certificate authorities, in PEM, that sign the certificates of the servers. No others are trusted. By default, those of the image.
+ * The Secret that holds the certificate authorities, in PEM, that sign the certificates of the servers. No others are trusted. By default, those that Node.js includes. At most 24 KiB.
  */
 export interface AuthorityReference {
   /**
@@ -150,7 +150,7 @@ export interface AuthorityReference {
   key: string;
 }
 /**
- * A Secret of the type kubernetes.io/tls: the certificate that the pods present to the servers (tls.crt), and its key (tls.key). With authMechanism=MONGODB-X509 in the connection string, its subject is the user.
+ * A Secret of the type kubernetes.io/tls: the certificate that the pods present to the servers (tls.crt), and its key (tls.key), which must not be encrypted. With authMechanism=MONGODB-X509 in the connection string, its subject is the user.
  */
 export interface CertificateReference {
   /**
@@ -461,7 +461,7 @@ export interface ClusterSyncStatus {
     | 'Committed'
     | 'Stalled';
   /**
-   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing.
+   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing. SecretProblem: running pods could not connect again, or be replaced; absent otherwise.
    */
   conditions?: Condition[];
   /**

@@ -1,5 +1,6 @@
-import { findCondition, type Condition } from '../kube/conditions.ts';
+import { findCondition, type Condition, type ConditionDraft } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
+import type { ConditionCause } from './condition-cause.ts';
 
 /** What the conditions of a status say. */
 interface WithConditions {
@@ -28,6 +29,29 @@ export function warningEvents(
   if (!warning || warning.reason === warningOf(former, passing)?.reason) return [];
   const { reason, message } = warning;
   return [{ type: 'Warning', reason, action: 'Reconcile', note: message }];
+}
+
+/** The condition of running pods whose Secrets could not be read again. */
+const secretProblemType = 'SecretProblem';
+
+/** That condition; none without such a problem. */
+export function secretProblemConditions(problem: ConditionCause | undefined): ConditionDraft[] {
+  if (!problem) return [];
+  const { reason, message } = problem;
+  return [{ type: secretProblemType, status: 'True', reason, message }];
+}
+
+/** The event that says a new one of these problems. */
+export function secretProblemEvents(
+  former: WithConditions | undefined,
+  next: WithConditions,
+): Omit<EventDraft, 'regarding'>[] {
+  const problem = findCondition(next.conditions, secretProblemType);
+  if (!problem) return [];
+  const { reason, message: note } = problem;
+  return reason === findCondition(former?.conditions, secretProblemType)?.reason
+    ? []
+    : [{ type: 'Warning', reason, action: 'Reconcile', note }];
 }
 
 function warningOf(status: WithConditions | undefined, passing: readonly string[]) {
