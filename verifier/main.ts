@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
+import { withLogin } from '../mongo/connection-login.ts';
 import { readConnectionTls } from '../mongo/connection-tls.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
@@ -49,17 +50,19 @@ export async function openVerifier(
   filterOf(options);
   await using resources = new AsyncDisposableStack();
   const refusesFiles = options.connectionFiles === 'refuse';
-  const cluster = (side: 'src' | 'dest' | 'meta', uri: string): ClusterClient => {
+  const cluster = (side: 'src' | 'dest' | 'meta', given: string): ClusterClient => {
+    const option = `${side}URI`;
+    const uri = withLogin(side, options, { option, uri: given });
     const tls = readConnectionTls(side, options);
-    return resources.use(
-      createClusterClient({ uri, option: `${side}URI`, appName, refusesFiles, tls }),
-    );
+    return resources.use(createClusterClient({ uri, option, appName, refusesFiles, tls }));
   };
   const source = cluster('src', options.srcURI);
   const destination = cluster('dest', options.destURI);
-  if (options.metaURI === undefined && readConnectionTls('meta', options)) {
-    const problem = 'are given without --metaURI: its store is the destination';
-    throw new SyncError('InvalidOption', `certificates of the metadata store ${problem}`);
+  const { metaUser, metaPassword } = options;
+  const metaLogin = metaUser ?? metaPassword ?? readConnectionTls('meta', options);
+  if (options.metaURI === undefined && metaLogin !== undefined) {
+    const problem = 'are given without --metaURI: the store is on the destination';
+    throw new SyncError('InvalidOption', `user or certificates of the metadata store ${problem}`);
   }
   const metadata = options.metaURI === undefined ? destination : cluster('meta', options.metaURI);
   const monitor = new VerifierMonitor();

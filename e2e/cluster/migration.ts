@@ -12,6 +12,7 @@ import {
   issueServerTls,
   type ServerTls,
 } from '../ground/mongod/server-tls.ts';
+import { testPassword } from '../ground/mongod/users.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
 import { shardShop } from '../ground/shop/shard-shop.ts';
 
@@ -35,7 +36,7 @@ export interface MigrationOptions {
   readonly scale: number;
   /** How many shards source and destination have; replica sets where it is left out. */
   readonly shards?: readonly [DeploymentKind, DeploymentKind];
-  /** Both sides are replica sets with certificates, and have a user for that of the client: see clustersync-certificates.yaml. */
+  /** Both sides are replica sets that are reached as clustersync-certificates.yaml says. */
   readonly hasCertificates?: boolean;
 }
 
@@ -65,13 +66,14 @@ export async function withMigration(
   await loadShop(source.uri('app'), { scale, signal });
   if (shards) await shardShop(source.uri('admin'));
   if (tls) await namespace.apply(certificateSecrets(tls));
-  const uriOf = async (side: Deployment): Promise<string> => {
-    return tls && !('shards' in side) ? await createCertificateUser(side) : side.uri('syncer');
-  };
-  await namespace.putUris({
-    'old-mongodb': await uriOf(source),
-    'new-mongodb': await uriOf(destination),
-  });
+  await namespace.putUris(
+    tls && !('shards' in source) && !('shards' in destination)
+      ? {
+          'old-mongodb': await createCertificateUser(source),
+          'new-mongodb': `mongodb://${destination.members.map(({ address }) => address).join()}/`,
+        }
+      : { 'old-mongodb': source.uri('syncer'), 'new-mongodb': destination.uri('syncer') },
+  );
   try {
     await test({ cluster, namespace, source, destination });
   } catch (error) {
@@ -84,7 +86,10 @@ export async function withMigration(
 /** As clustersync-certificates.yaml names them. */
 function certificateSecrets({ served, client }: ServerTls): object {
   const authority = { 'ca.crt': served['ca.crt'] };
-  const data = { 'old-authority': authority, 'new-authority': authority, 'shop-client': client };
+  const data = {
+    ...{ 'old-authority': authority, 'new-authority': authority, 'shop-client': client },
+    'new-login': { username: 'syncer', password: testPassword },
+  };
   const items = Object.entries(data).map(([name, stringData]) => ({
     apiVersion: 'v1',
     kind: 'Secret',

@@ -100,7 +100,7 @@ describe('a ClusterSync whose Secrets have become unusable', () => {
     [expired, 'CertificateExpired'],
   ] as const) {
     it(`says ${reason} once, and continues`, () => {
-      const world = { ...runningWorld(answers.changes), certificates: [secret] };
+      const world = { ...runningWorld(answers.changes), credentials: [secret] };
       const { status, events, targets } = decide(clusterSync(), world);
       assert.equal(problemOf(status)?.reason, reason);
       assert.equal(phaseAndReadiness(status), phaseAndReadiness(withoutProblem().status));
@@ -121,7 +121,7 @@ describe('a ClusterSync whose Secrets have become unusable', () => {
 
   it('has no such condition otherwise, nor before there are pods', () => {
     assert.equal(problemOf(withoutProblem().status), undefined);
-    const { status } = decide(clusterSync(), emptyWorld({ certificates: [missing] }));
+    const { status } = decide(clusterSync(), emptyWorld({ credentials: [missing] }));
     assert.equal(problemOf(status), undefined);
     assert.equal(phaseAndReadiness(status), 'Pending: False SecretNotFound');
   });

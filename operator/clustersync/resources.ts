@@ -101,9 +101,9 @@ export function syncerObjects(
   settings: OperandSettings,
 ): OperandObjects {
   const { spec } = clusterSync;
-  const source = mountedSide('source', spec.source, [{ uri: 'cluster0', tls: 'cluster0' }]);
+  const source = mountedSide('source', spec.source, [{ uri: 'cluster0', prefix: 'cluster0' }]);
   const destination = mountedSide('destination', spec.destination, [
-    { uri: 'cluster1', tls: 'cluster1' },
+    { uri: 'cluster1', prefix: 'cluster1' },
   ]);
   return operandObjects(
     {

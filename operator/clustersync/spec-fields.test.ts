@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { otherStarts } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
+import type { SecretKey } from '../operand/credentials.ts';
 import { otherPodOptions, specFields } from '../operand/testing/spec-fields.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
@@ -61,10 +62,33 @@ const someBrakes = {
   ...{ maxCacheDirtyPercent: 7, minFreeDiskPercent: 7 },
 };
 
-/** The certificates of a side: they decide how its deployment is reached, not which one it is. */
-function certificateFields(side: 'source' | 'destination') {
+/** The credentials of a side: they decide how its deployment is reached, not which one it is. */
+function credentialFields(side: 'source' | 'destination') {
   const withTls = (tls: ConnectionTls): Part => ({ [side]: { ...base[side], tls } });
+  const withAuth = (user: SecretKey, password: SecretKey): Part => ({
+    [side]: { ...base[side], auth: { userSecretRef: user, passwordSecretRef: password } },
+  });
+  const [user, password] = [secretRef('login', 'username'), secretRef('login', 'password')];
   return {
+    [`${side}.auth.userSecretRef.name`]: [
+      'the same sync',
+      withAuth({ ...user, name: 'other' }, password),
+    ],
+    [`${side}.auth.userSecretRef.key`]: [
+      'the same sync',
+      withAuth({ ...user, key: 'other' }, password),
+      withAuth(user, password),
+    ],
+    [`${side}.auth.passwordSecretRef.name`]: [
+      'the same sync',
+      withAuth(user, { ...password, name: 'other' }),
+      withAuth(user, password),
+    ],
+    [`${side}.auth.passwordSecretRef.key`]: [
+      'the same sync',
+      withAuth(user, { ...password, key: 'other' }),
+      withAuth(user, password),
+    ],
     [`${side}.tls.caSecretRef.name`]: [
       'the same sync',
       withTls({ caSecretRef: secretRef('other', 'ca.crt') }),
@@ -103,8 +127,8 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
     'as its deployments are',
     { destination: { ...base.destination, uriSecretRef: secretRef('new-uri', 'other') } },
   ],
-  ...certificateFields('source'),
-  ...certificateFields('destination'),
+  ...credentialFields('source'),
+  ...credentialFields('destination'),
   ...startFields,
   state: ['the same sync', { state: 'Paused' }],
   direction: ['the same sync', { direction: 'Reverse' }],

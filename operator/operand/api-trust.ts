@@ -4,7 +4,8 @@ import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
 import { apiTargetAt } from './http-api.ts';
 import type { MonitorTarget } from './monitor.ts';
-import { authorityKey, type SecretValue } from './operand-secrets.ts';
+import type { SecretValue } from './credentials.ts';
+import { authorityKey } from './operand-secrets.ts';
 import type { PodState } from './pod-state.ts';
 import type { ConditionCause } from './condition-cause.ts';
 

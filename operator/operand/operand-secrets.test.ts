@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
+import { checkedCredentials } from './credentials.ts';
 import {
-  checkedCertificates,
   missingSecret,
   mountedSide,
   secretProblem,
@@ -28,7 +28,7 @@ function setWith(hash: string): StatefulSet {
 }
 
 describe('secretsHashOf', () => {
-  const connections = { source, destination, certificates: [] };
+  const connections = { source, destination, credentials: [] };
 
   it('is what the pods of a former operator have, so that they stay when it is upgraded', () => {
     assert.equal(secretsHashOf({ ...connections, token: 'token' }, undefined), 'e7dcf494000abfc1');
@@ -40,9 +40,9 @@ describe('secretsHashOf', () => {
       connections,
       { ...connections, source: other },
       { ...connections, destination: other },
-      { ...connections, certificates: [other] },
-      { ...connections, certificates: [source] },
-      { ...connections, certificates: [other, source] },
+      { ...connections, credentials: [other] },
+      { ...connections, credentials: [source] },
+      { ...connections, credentials: [other, source] },
     ].map((secrets) => secretsHashOf({ ...secrets, token: 'token' }, undefined));
     assert.equal(new Set(hashes).size, hashes.length);
   });
@@ -52,8 +52,8 @@ describe('secretsHashOf', () => {
     for (const secrets of [
       { ...connections, destination: missing },
       { ...connections, destination: undefined },
-      { ...connections, certificates: [source, missing] },
-      { ...connections, certificates: [invalid] },
+      { ...connections, credentials: [source, missing] },
+      { ...connections, credentials: [invalid] },
     ]) {
       assert.equal(secretsHashOf({ ...secrets, token: 'token' }, set), 'former');
       assert.equal(secretsHashOf({ ...secrets, token: 'token' }, undefined), undefined);
@@ -63,18 +63,18 @@ describe('secretsHashOf', () => {
 
 describe('missingSecret', () => {
   it('names the first that is not there, and none that nobody has asked for', () => {
-    const certificates = [] as const;
+    const credentials = [] as const;
     assert.equal(
-      missingSecret({ source: undefined, destination: undefined, certificates }),
+      missingSecret({ source: undefined, destination: undefined, credentials }),
       undefined,
     );
-    assert.equal(missingSecret({ source, destination, certificates: [source] }), undefined);
+    assert.equal(missingSecret({ source, destination, credentials: [source] }), undefined);
     const other = { ...missing, description: 'there is no Secret old-uri' };
     for (const [secrets, message] of [
-      [{ source, destination: missing, certificates }, missing.description],
-      [{ source: undefined, destination: missing, certificates }, missing.description],
-      [{ source: other, destination: missing, certificates }, other.description],
-      [{ source, destination, certificates: [source, other] }, other.description],
+      [{ source, destination: missing, credentials }, missing.description],
+      [{ source: undefined, destination: missing, credentials }, missing.description],
+      [{ source: other, destination: missing, credentials }, other.description],
+      [{ source, destination, credentials: [source, other] }, other.description],
     ] as const) {
       const cause = { reason: 'SecretNotFound', message, level: 'warning' };
       assert.deepEqual(missingSecret(secrets), cause);
@@ -82,7 +82,7 @@ describe('missingSecret', () => {
   });
 
   it('says that a certificate is invalid', () => {
-    assert.deepEqual(missingSecret({ source, destination, certificates: [invalid] }), {
+    assert.deepEqual(missingSecret({ source, destination, credentials: [invalid] }), {
       reason: 'InvalidCertificate',
       message: invalid.description,
       level: 'stalled',
@@ -98,7 +98,7 @@ describe('secretProblem', () => {
   const later = until('ca.crt in the Secret ca', atMs + days(30));
 
   it('is what is missing, and a certificate that ends within a week', () => {
-    for (const [certificates, nowMs, reason, message] of [
+    for (const [credentials, nowMs, reason, message] of [
       [[missing, soon], atMs, 'SecretNotFound', missing.description],
       [
         [later, source, soon],
@@ -113,22 +113,22 @@ describe('secretProblem', () => {
         'tls.crt in the Secret client has expired at 2026-12-01T00:00:00.000Z: no new connections can be made. Renew it',
       ],
     ] as const) {
-      const problem = secretProblem({ source, destination, certificates }, nowMs);
+      const problem = secretProblem({ source, destination, credentials }, nowMs);
       assert.deepEqual([problem?.reason, problem?.message], [reason, message]);
     }
   });
 
   it('is none before', () => {
-    const certificates = [later, source, soon];
+    const credentials = [later, source, soon];
     assert.equal(
-      secretProblem({ source, destination, certificates }, atMs - days(7) - 1),
+      secretProblem({ source, destination, credentials }, atMs - days(7) - 1),
       undefined,
     );
-    assert.equal(secretProblem({ source, destination, certificates: [] }, atMs), undefined);
+    assert.equal(secretProblem({ source, destination, credentials: [] }, atMs), undefined);
   });
 });
 
-describe('the certificates of the sides', () => {
+describe('the credentials of the sides', () => {
   const side = (name: string, tls?: object) => ({
     name,
     uriSecretRef: { name, key: 'uri' },
@@ -136,20 +136,26 @@ describe('the certificates of the sides', () => {
   });
   const caSecretRef = { name: 'ca', key: 'bundle.pem' };
   const clientCertificateSecretRef = { name: 'client' };
+  const auth = {
+    userSecretRef: { name: 'login', key: 'username' },
+    passwordSecretRef: { name: 'login', key: 'password' },
+  };
 
   it('are read from the Secrets that the sides name', () => {
     const none = secretRefs({ source: side('old'), destination: side('new') }, {});
-    assert.deepEqual(none.certificates, []);
-    const { certificates } = secretRefs(
+    assert.deepEqual(none.credentials, []);
+    const { credentials } = secretRefs(
       {
-        source: side('old', { tls: { caSecretRef, clientCertificateSecretRef } }),
+        source: side('old', { auth, tls: { caSecretRef, clientCertificateSecretRef } }),
         destination: side('new', { tls: { caSecretRef: { name: 'other', key: 'ca.crt' } } }),
       },
       {},
     );
     assert.deepEqual(
-      certificates.map(({ name, key, part }) => `${name} ${key} ${part}`),
+      credentials.map(({ name, key, part }) => `${name} ${key} ${part}`),
       [
+        'login username user',
+        'login password password',
         'ca bundle.pem authority',
         'client tls.crt certificate',
         'client tls.key key',
@@ -164,12 +170,12 @@ describe('the certificates of the sides', () => {
       { name: 'client', key: 'tls.crt', part: 'certificate' },
       { name: 'client', key: 'tls.key', part: 'key' },
     ] as const;
-    assert.deepEqual(checkedCertificates(refs, [missing, missing, source]), [
+    assert.deepEqual(checkedCredentials(refs, [missing, missing, source]), [
       missing,
       missing,
       source,
     ]);
-    const [ca, certificate, key] = checkedCertificates(refs, [source, source, source]);
+    const [ca, certificate, key] = checkedCredentials(refs, [source, source, source]);
     assert.deepEqual(ca, {
       kind: 'invalid',
       description: 'bundle.pem in the Secret ca is not a PEM certificate',
@@ -182,19 +188,27 @@ describe('the certificates of the sides', () => {
     assert.deepEqual(key, source);
   });
 
+  it('are taken as they are, if they are no certificates', () => {
+    const refs = [
+      { ...auth.userSecretRef, part: 'user' },
+      { ...auth.passwordSecretRef, part: 'password' },
+    ] as const;
+    assert.deepEqual(checkedCredentials(refs, [source, missing]), [source, missing]);
+  });
+
   it('have the time of their end', () => {
     const [text = ''] = rootCertificates;
     const value = { kind: 'found', value: Buffer.from(text).toString('base64') } as const;
     const refs = [{ ...caSecretRef, part: 'authority' }] as const;
     const what = 'bundle.pem in the Secret ca';
     const atMs = Date.parse(new X509Certificate(text).validTo);
-    assert.deepEqual(checkedCertificates(refs, [value]), [{ ...value, expiry: { what, atMs } }]);
+    assert.deepEqual(checkedCredentials(refs, [value]), [{ ...value, expiry: { what, atMs } }]);
   });
 
   it('are mounted, each option naming its file', () => {
     const flags = [
-      { uri: 'destURI', tls: 'dest' },
-      { uri: 'metaURI', tls: 'meta' },
+      { uri: 'destURI', prefix: 'dest' },
+      { uri: 'metaURI', prefix: 'meta' },
     ];
     const plain = mountedSide('destination', side('new'), flags);
     assert.deepEqual(plain.args, [
@@ -204,12 +218,14 @@ describe('the certificates of the sides', () => {
     assert.deepEqual(plain.secrets, [
       { folder: 'destination', secretName: 'new', items: [{ key: 'uri', path: 'uri' }] },
     ]);
-    const tls = { tls: { caSecretRef, clientCertificateSecretRef } };
+    const tls = { auth, tls: { caSecretRef, clientCertificateSecretRef } };
     const { secrets, args } = mountedSide('source', side('old', tls), [
-      { uri: 'srcURI', tls: 'src' },
+      { uri: 'srcURI', prefix: 'src' },
     ]);
     assert.deepEqual(args, [
       '--srcURIFile=/etc/clustersync/source/uri',
+      '--srcUserFile=/etc/clustersync/source-user/user',
+      '--srcPasswordFile=/etc/clustersync/source-password/password',
       '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
       '--srcCertificateFile=/etc/clustersync/source-certificate/tls.crt',
       '--srcKeyFile=/etc/clustersync/source-certificate/tls.key',
@@ -222,6 +238,8 @@ describe('the certificates of the sides', () => {
       ]),
       [
         ['source', 'old', 'uri>uri'],
+        ['source-user', 'login', 'username>user'],
+        ['source-password', 'login', 'password>password'],
         ['source-ca', 'ca', 'bundle.pem>ca.crt'],
         ['source-certificate', 'client', 'tls.crt>tls.crt,tls.key>tls.key'],
       ],

@@ -1,50 +1,28 @@
 import { createHmac } from 'node:crypto';
-import { expiryMs, isCertificate, pairProblem } from '../../service/certificate.ts';
 import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
+import {
+  certificateKeys,
+  credentialKeys,
+  type ClusterReference,
+  type CredentialKey,
+  type SecretKey,
+  type SecretValue,
+} from './credentials.ts';
 
 /** Where the connection strings of both sides are. */
 export type Sides = Pick<ClusterSyncSpec, 'source' | 'destination'>;
 
-/** One of them. */
-type ClusterReference = ClusterSyncSpec['source'];
-
-/** A value in a Secret of the namespace. */
-export interface SecretKey {
-  readonly name: string;
-  readonly key: string;
-}
-
-/** The value, in base64, or why there is none that can be used. */
-export type SecretValue =
-  | { readonly kind: 'found'; readonly value: string; readonly expiry?: Expiry }
-  | { readonly kind: 'missing' | 'invalid'; readonly description: string };
-
-/** When a certificate ends. */
-interface Expiry {
-  /** What it is, for people. */
-  readonly what: string;
-  readonly atMs: number;
-}
-
 /** The key of a Secret of type kubernetes.io/tls under which cert-manager writes the certificate authority. */
 export const authorityKey = 'ca.crt';
-
-/** The keys of a Secret of type kubernetes.io/tls. */
-const certificateKeys = { certificate: 'tls.crt', key: 'tls.key' } as const;
-
-/** A certificate, or a part of one, for the connections to a side. */
-interface CertificateKey extends SecretKey {
-  readonly part: 'authority' | keyof typeof certificateKeys;
-}
 
 /** Where the values are that the operator reads for an operand; undefined if no resource says where. */
 export interface SecretRefs {
   readonly source: SecretKey | undefined;
   readonly destination: SecretKey | undefined;
   /** For the connections to both sides. */
-  readonly certificates: readonly CertificateKey[];
+  readonly credentials: readonly CredentialKey[];
   /** Of the operand's certificate; undefined if it serves HTTP. */
   readonly authority: SecretKey | undefined;
 }
@@ -57,68 +35,16 @@ export function secretRefs(
   return {
     source: sides?.source.uriSecretRef,
     destination: sides?.destination.uriSecretRef,
-    certificates: sides ? [sides.source, sides.destination].flatMap(certificatesOf) : [],
+    credentials: sides ? [sides.source, sides.destination].flatMap(credentialKeys) : [],
     authority: tls && { name: tls.secretName, key: authorityKey },
   };
-}
-
-function certificatesOf({ tls }: ClusterReference): CertificateKey[] {
-  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
-  const { certificate, key } = certificateKeys;
-  return [
-    ...(ca ? [{ ...ca, part: 'authority' } as const] : []),
-    ...(client
-      ? [
-          { name: client.name, key: certificate, part: 'certificate' } as const,
-          { name: client.name, key, part: 'key' } as const,
-        ]
-      : []),
-  ];
-}
-
-/**
- * The values of certificates, with the time when they end; one is invalid where it is no certificate, or does not go with its key: no
- * process could use it.
- * @param values - one for each.
- */
-export function checkedCertificates(
-  refs: readonly CertificateKey[],
-  values: readonly SecretValue[],
-): SecretValue[] {
-  return values.map((value, index): SecretValue => {
-    const ref = refs[index];
-    const text = textOf(value);
-    if (ref === undefined || text === undefined || value.kind !== 'found') return value;
-    const { name, part } = ref;
-    if (part === 'authority' && !isCertificate(text)) {
-      const description = `${ref.key} in the Secret ${name} is not a PEM certificate`;
-      return { kind: 'invalid', description };
-    }
-    const key = part === 'certificate' ? textOf(values[index + 1]) : undefined;
-    const problem = key === undefined ? undefined : pairProblem(text, key);
-    if (problem === undefined) {
-      const expiry = expiryOf(ref, text);
-      return expiry ? { ...value, expiry } : value;
-    }
-    const description = `tls.crt and tls.key in the Secret ${name} cannot be used: ${problem}`;
-    return { kind: 'invalid', description };
-  });
-}
-
-function expiryOf({ name, key, part }: CertificateKey, text: string): Expiry | undefined {
-  const atMs = part === 'key' ? undefined : expiryMs(text);
-  return atMs === undefined ? undefined : { what: `${key} in the Secret ${name}`, atMs };
-}
-
-function textOf(value: SecretValue | undefined): string | undefined {
-  return value?.kind === 'found' ? Buffer.from(value.value, 'base64').toString() : undefined;
 }
 
 /** What the pods of an operand read when they start. */
 export interface ConnectionSecrets {
   readonly source: SecretValue | undefined;
   readonly destination: SecretValue | undefined;
-  readonly certificates: readonly SecretValue[];
+  readonly credentials: readonly SecretValue[];
 }
 
 /** What an operand needs that its resource does not contain. */
@@ -178,58 +104,48 @@ export interface MountedSide {
   readonly args: readonly string[];
 }
 
-/** How the options of a program begin that name the files of a connection: its connection string, and its certificates. */
+/** The options of a program for a connection: that of its connection string, and how the names of the others begin. */
 export interface ConnectionFlags {
   readonly uri: string;
-  readonly tls: string;
+  readonly prefix: string;
 }
 
 /** How the pods of an operand find what a side's connections need. */
 export function mountedSide(
   side: keyof Sides,
-  { uriSecretRef, tls }: ClusterReference,
+  { uriSecretRef, tls, auth }: ClusterReference,
   flags: readonly ConnectionFlags[],
 ): MountedSide {
   const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
-  const uri: MountedSecret = {
-    ...{ folder: side, secretName: uriSecretRef.name },
-    items: [{ key: uriSecretRef.key, path: 'uri' }],
-  };
-  const authority = ca && {
-    ...{ folder: `${side}-ca`, secretName: ca.name },
-    items: [{ key: ca.key, path: authorityKey }],
-  };
+  const mounted = (folder: string, { name, key }: SecretKey, path: string): MountedSecret => ({
+    ...{ folder, secretName: name },
+    items: [{ key, path }],
+  });
+  const uri = mounted(side, uriSecretRef, 'uri');
+  const user = auth && mounted(`${side}-user`, auth.userSecretRef, 'user');
+  const password = auth && mounted(`${side}-password`, auth.passwordSecretRef, 'password');
+  const authority = ca && mounted(`${side}-ca`, ca, authorityKey);
   const certificate = client && {
     ...{ folder: `${side}-certificate`, secretName: client.name },
     items: Object.values(certificateKeys).map((key) => ({ key, path: key })),
   };
+  const { certificate: certificatePath, key: keyPath } = certificateKeys;
   const files = [
-    [uri, 'uri', 'uri'],
-    [authority, 'ca', authorityKey],
-    [certificate, 'certificate', certificateKeys.certificate],
-    [certificate, 'key', certificateKeys.key],
+    [uri, 'uri', ({ uri: name }: ConnectionFlags) => name],
+    [user, 'user', ({ prefix }: ConnectionFlags) => `${prefix}User`],
+    [password, 'password', ({ prefix }: ConnectionFlags) => `${prefix}Password`],
+    [authority, authorityKey, ({ prefix }: ConnectionFlags) => `${prefix}Ca`],
+    [certificate, certificatePath, ({ prefix }: ConnectionFlags) => `${prefix}Certificate`],
+    [certificate, keyPath, ({ prefix }: ConnectionFlags) => `${prefix}Key`],
   ] as const;
   return {
-    secrets: [uri, authority, certificate].filter((secret) => secret !== undefined),
-    args: files.flatMap(([secret, what, path]) =>
+    secrets: [uri, user, password, authority, certificate].filter((secret) => secret !== undefined),
+    args: files.flatMap(([secret, path, nameOf]) =>
       secret === undefined
         ? []
-        : flags.map((named) => `--${flagOf(named, what)}=${mountRoot}/${secret.folder}/${path}`),
+        : flags.map((named) => `--${nameOf(named)}File=${mountRoot}/${secret.folder}/${path}`),
     ),
   };
-}
-
-function flagOf({ uri, tls }: ConnectionFlags, what: 'uri' | 'ca' | 'certificate' | 'key'): string {
-  switch (what) {
-    case 'uri':
-      return `${uri}File`;
-    case 'ca':
-      return `${tls}CaFile`;
-    case 'certificate':
-      return `${tls}CertificateFile`;
-    case 'key':
-      return `${tls}KeyFile`;
-  }
 }
 
 /** The volumes of a pod, and where its container finds them. */
@@ -249,8 +165,8 @@ export function secretVolumes(mounted: readonly MountedSecret[]) {
 
 /** Why a connection string or a certificate of a side cannot be used. */
 export function missingSecret(secrets: ConnectionSecrets): ConditionCause | undefined {
-  const { source, destination, certificates } = secrets;
-  for (const secret of [source, destination, ...certificates]) {
+  const { source, destination, credentials } = secrets;
+  for (const secret of [source, destination, ...credentials]) {
     if (secret === undefined || secret.kind === 'found') continue;
     const { kind, description: message } = secret;
     return kind === 'missing'
@@ -273,7 +189,7 @@ export function secretProblem(
 ): ConditionCause | undefined {
   const missing = missingSecret(secrets);
   if (missing) return missing;
-  const [first] = secrets.certificates
+  const [first] = secrets.credentials
     .flatMap((secret) => (secret.kind === 'found' && secret.expiry ? [secret.expiry] : []))
     .toSorted((one, other) => one.atMs - other.atMs);
   if (first === undefined || first.atMs - nowMs > expiryNoticeMs) return undefined;
@@ -304,12 +220,12 @@ export function secretsHashOf(
   secrets: ConnectionSecrets & Pick<OperandSecrets, 'token'>,
   statefulSet: StatefulSet | undefined,
 ): string | undefined {
-  const { source, destination, certificates, token } = secrets;
+  const { source, destination, credentials, token } = secrets;
   if (!source || !destination || missingSecret(secrets) !== undefined) {
     return statefulSet?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
   }
   const hash = createHmac('sha256', token);
-  for (const secret of [source, destination, ...certificates]) {
+  for (const secret of [source, destination, ...credentials]) {
     if (secret.kind === 'found') hash.update(`${secret.value.length}:${secret.value}`);
   }
   return hash.digest('hex').slice(0, 16);

@@ -21,14 +21,8 @@ import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
-import {
-  checkedCertificates,
-  secretRefs,
-  type OperandSecrets,
-  type SecretKey,
-  type SecretValue,
-  type Sides,
-} from './operand-secrets.ts';
+import { checkedCredentials, type SecretKey, type SecretValue } from './credentials.ts';
+import { secretRefs, type OperandSecrets, type Sides } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { ConditionCause } from './condition-cause.ts';
 import { tokenOf, type TokenKey } from './token-key.ts';
@@ -101,16 +95,16 @@ export class OperandStore {
       return await this.#secretValue(owner, ref, signal, mayBeOld);
     };
     // In parallel: while they are read again, a command waits for them.
-    const [key, source, destination, authority, certificates] = await Promise.all([
+    const [key, source, destination, authority, credentials] = await Promise.all([
       this.#tokenKey.get(signal),
       refs.source && read(refs.source),
       refs.destination && read(refs.destination),
       refs.authority && read(refs.authority),
-      Promise.all(refs.certificates.map(read)),
+      Promise.all(refs.credentials.map(read)),
     ]);
     return {
       ...{ source, destination, authority, token: tokenOf(key, owner) },
-      certificates: checkedCertificates(refs.certificates, certificates),
+      credentials: checkedCredentials(refs.credentials, credentials),
     };
   }
 

@@ -98,7 +98,7 @@ describe('a SyncVerification', () => {
 
   it('continues while its Secrets are unusable, and says so', () => {
     const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
-    const decision = decide(verification(), running(checking, { certificates: [invalid] }));
+    const decision = decide(verification(), running(checking, { credentials: [invalid] }));
     const { status, events } = decision;
     assert.equal(
       phaseAndConditions(decision),
@@ -110,7 +110,7 @@ describe('a SyncVerification', () => {
       ['True', 'InvalidCertificate', invalid.description],
     );
     assert.ok(events.some(({ type, reason }) => type === 'Warning' && reason === problem?.reason));
-    const before = decide(verification(), world({ certificates: [invalid] }));
+    const before = decide(verification(), world({ credentials: [invalid] }));
     assert.equal(findCondition(before.status?.conditions, 'SecretProblem'), undefined);
     assert.equal(findCondition(before.status?.conditions, 'Ready')?.reason, 'InvalidCertificate');
   });

@@ -37,10 +37,10 @@ export function verifierObjects(
 ): OperandObjects {
   const { spec, status } = verification;
   const sides = sidesOf(clusterSync, status.run);
-  const source = mountedSide('source', sides.source, [{ uri: 'srcURI', tls: 'src' }]);
+  const source = mountedSide('source', sides.source, [{ uri: 'srcURI', prefix: 'src' }]);
   const destination = mountedSide('destination', sides.destination, [
-    { uri: 'destURI', tls: 'dest' },
-    { uri: 'metaURI', tls: 'meta' },
+    { uri: 'destURI', prefix: 'dest' },
+    { uri: 'metaURI', prefix: 'meta' },
   ]);
   return operandObjects(
     {

@@ -1,4 +1,5 @@
 import { connectionFileOptions } from '../../mongo/connection-options.ts';
+import { connectionLoginOptions } from '../../mongo/connection-login.ts';
 import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
 import { SyncError } from '../../service/errors.ts';
 import { apiOptions } from '../../service/listening.ts';
@@ -22,7 +23,9 @@ export const syncerOptionTable = {
     valueName: 'uri',
     description: 'connection string of cluster1',
   },
+  ...connectionLoginOptions('cluster0', 'cluster0'),
   ...connectionTlsOptions('cluster0', 'cluster0'),
+  ...connectionLoginOptions('cluster1', 'cluster1'),
   ...connectionTlsOptions('cluster1', 'cluster1'),
   id: {
     type: 'string',

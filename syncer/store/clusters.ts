@@ -1,4 +1,5 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
+import { withLogin } from '../../mongo/connection-login.ts';
 import { readConnectionTls } from '../../mongo/connection-tls.ts';
 import { deploymentOf, type Deployment } from '../../mongo/deployment.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
@@ -26,7 +27,8 @@ export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
 export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
     createClusterClient({
-      ...{ uri: options[option], option, ...askerOf(options) },
+      ...{ option, ...askerOf(options) },
+      uri: withLogin(option, options, { option, uri: options[option] }),
       tls: readConnectionTls(option, options),
     });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };

@@ -1,4 +1,5 @@
 import { createClusterClient } from '../../mongo/cluster-client.ts';
+import { withLogin } from '../../mongo/connection-login.ts';
 import { readConnectionTls } from '../../mongo/connection-tls.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -31,7 +32,7 @@ export async function writeReport(
 ): Promise<number> {
   const { metaURI, verification, format, reportValues } = options;
   await using cluster = createClusterClient({
-    uri: metaURI,
+    uri: withLogin('meta', options, { option: 'metaURI', uri: metaURI }),
     option: 'metaURI',
     appName: 'clustersync verifier report',
     tls: readConnectionTls('meta', options),

@@ -1,3 +1,4 @@
+import { connectionLoginOptions } from '../../mongo/connection-login.ts';
 import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
 import type { Options, OptionTable } from '../../service/options.ts';
 import { reportFormats } from './report.ts';
@@ -12,6 +13,7 @@ export const reportOptionTable = {
     description:
       'connection string of the metadata store: the destination, unless the verifier was given another one',
   },
+  ...connectionLoginOptions('meta', 'the metadata store'),
   ...connectionTlsOptions('meta', 'the metadata store'),
   verification: {
     type: 'string',

@@ -31,8 +31,11 @@ export interface VerifierSession extends AsyncDisposable {
   untilFailed(): Promise<string>;
 }
 
-/** The files of certificates: none. */
-const noCertificates = {
+/** Users and certificates besides the connection strings: none. */
+const noCredentials = {
+  ...{ srcUser: undefined, srcPassword: undefined },
+  ...{ destUser: undefined, destPassword: undefined },
+  ...{ metaUser: undefined, metaPassword: undefined },
   ...{ srcCaFile: undefined, srcCertificateFile: undefined, srcKeyFile: undefined },
   ...{ destCaFile: undefined, destCertificateFile: undefined, destKeyFile: undefined },
   ...{ metaCaFile: undefined, metaCertificateFile: undefined, metaKeyFile: undefined },
@@ -47,7 +50,7 @@ export async function openSession(
   const verifier = await openVerifier(
     {
       metaURI: undefined,
-      ...noCertificates,
+      ...noCredentials,
       verifyAll: true,
       includeNamespaces: undefined,
       excludeNamespaces: undefined,

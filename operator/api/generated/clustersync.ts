@@ -106,7 +106,7 @@ export interface ClusterSyncSpec {
   syncer: OperandOptions;
 }
 /**
- * The deployment to read from. Immutable, but for tls.
+ * The deployment to read from. Immutable, but for auth and tls.
  */
 export interface ClusterReference {
   /**
@@ -114,6 +114,7 @@ export interface ClusterReference {
    */
   name: string;
   uriSecretRef: SecretKeyReference;
+  auth?: ConnectionAuth;
   tls?: ConnectionTls;
 }
 /**
@@ -126,6 +127,39 @@ export interface SecretKeyReference {
   name: string;
   /**
    * Key of the Secret that holds the connection string.
+   */
+  key: string;
+}
+/**
+ * The user, if the connection string names none. Neither value is percent-encoded; white space at the ends is removed. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was.
+ */
+export interface ConnectionAuth {
+  userSecretRef: UserReference;
+  passwordSecretRef: PasswordReference;
+}
+/**
+ * The Secret that holds the name of the user.
+ */
+export interface UserReference {
+  /**
+   * Name of a Secret in the namespace of the ClusterSync.
+   */
+  name: string;
+  /**
+   * Key of the Secret that holds the name.
+   */
+  key: string;
+}
+/**
+ * The Secret that holds the password.
+ */
+export interface PasswordReference {
+  /**
+   * Name of a Secret in the namespace of the ClusterSync.
+   */
+  name: string;
+  /**
+   * Key of the Secret that holds the password.
    */
   key: string;
 }

@@ -4,7 +4,7 @@ import type { OperandSecrets } from '../operand-secrets.ts';
 export const givenSecrets: OperandSecrets = {
   source: { kind: 'found', value: 'b2xk' },
   destination: { kind: 'found', value: 'bmV3' },
-  certificates: [],
+  credentials: [],
   authority: undefined,
   token: 'token',
 };

@@ -11,6 +11,7 @@ import {
   issueServerTls,
   type ServerTls,
 } from '../../ground/mongod/server-tls.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
 import type { OperatorGround } from './operator-ground.ts';
@@ -26,7 +27,7 @@ function dataOf(texts: Readonly<Record<string, string>>): Record<string, string>
   );
 }
 
-describe('the certificates of a deployment', () => {
+describe('the credentials of a deployment', () => {
   let ground: OperatorGround;
   let folder: GuardedFolder;
   let tls: ServerTls;
@@ -53,7 +54,8 @@ describe('the certificates of a deployment', () => {
     assert.ok(source && destination);
     const { client } = ground;
     const { namespace, address } = await ground.newPlace(await createCertificateUser(source));
-    const uri = uriData(await createCertificateUser(destination));
+    const hosts = destination.members.map(({ address }) => address).join();
+    const uri = uriData(`mongodb://${hosts}/?replicaSet=destination`);
     await client.patch(secrets, { namespace, name: 'new-uri' }, { data: uri }, { signal });
     const create = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
       await client.create(
@@ -84,11 +86,15 @@ describe('the certificates of a deployment', () => {
     };
     const sides = (from: object, to: object) => ({
       source: { name: 'old', uriSecretRef: { name: 'old-uri' }, tls: from },
-      destination: { name: 'new', uriSecretRef: { name: 'new-uri' }, tls: to },
+      destination: {
+        ...{ name: 'new', uriSecretRef: { name: 'new-uri' }, tls: to },
+        auth: { userSecretRef: { name: 'login' }, passwordSecretRef: { name: 'login', key: 'pw' } },
+      },
     });
 
     await ground.createSync(namespace, sides(certificates, certificates));
     await untilNotReady('SecretNotFound', /^there is no Secret authority$/);
+    await create('login', { username: 'syncer', pw: testPassword });
     await create('authority', { 'ca.crt': tls.served['ca.crt'] });
     await untilNotReady('SecretNotFound', /^the Secret authority has no key bundle\.pem$/);
     await create('syncer', {
@@ -194,6 +200,8 @@ describe('the certificates of a deployment', () => {
     assert.ok(told.some(({ reason }) => reason === 'InvalidCertificate'));
     const all = JSON.stringify([told, await ground.get(clusterSyncs, namespace, 'orders')]);
     assert.doesNotMatch(all, /PRIVATE KEY|BEGIN CERTIFICATE/);
+    for (const text of [testPassword, encodeURIComponent(testPassword)])
+      assert.ok(!all.includes(text));
     await syncer.end();
   });
 });

@@ -1,0 +1,104 @@
+import { expiryMs, isCertificate, pairProblem } from '../../service/certificate.ts';
+import type { ClusterSyncSpec } from '../api/clustersync.ts';
+
+/** How a deployment is reached. */
+export type ClusterReference = ClusterSyncSpec['source'];
+
+/** A value in a Secret of the namespace. */
+export interface SecretKey {
+  readonly name: string;
+  readonly key: string;
+}
+
+/** The value, in base64, or why there is none that can be used. */
+export type SecretValue =
+  | { readonly kind: 'found'; readonly value: string; readonly expiry?: Expiry }
+  | { readonly kind: 'missing' | 'invalid'; readonly description: string };
+
+/** When a certificate ends. */
+interface Expiry {
+  /** What it is, for people. */
+  readonly what: string;
+  readonly atMs: number;
+}
+
+/** The keys of a Secret of type kubernetes.io/tls. */
+export const certificateKeys = { certificate: 'tls.crt', key: 'tls.key' } as const;
+
+/** What the connections to a side need besides the connection string. */
+export interface CredentialKey extends SecretKey {
+  readonly part: 'user' | 'password' | 'authority' | keyof typeof certificateKeys;
+}
+
+/** Where the credentials of a deployment are. A certificate is followed by its key. */
+export function credentialKeys({ tls, auth }: ClusterReference): CredentialKey[] {
+  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
+  const { certificate, key } = certificateKeys;
+  return [
+    ...(auth
+      ? [
+          { ...auth.userSecretRef, part: 'user' } as const,
+          { ...auth.passwordSecretRef, part: 'password' } as const,
+        ]
+      : []),
+    ...(ca ? [{ ...ca, part: 'authority' } as const] : []),
+    ...(client
+      ? [
+          { name: client.name, key: certificate, part: 'certificate' } as const,
+          { name: client.name, key, part: 'key' } as const,
+        ]
+      : []),
+  ];
+}
+
+/**
+ * The values of credentials, with the time when a certificate ends; one is invalid where it is no certificate, or does not go with its
+ * key: no process could use it.
+ * @param values - one for each, in the order of {@link credentialKeys}.
+ */
+export function checkedCredentials(
+  keys: readonly CredentialKey[],
+  values: readonly SecretValue[],
+): SecretValue[] {
+  return values.map((value, index): SecretValue => {
+    const at = keys[index];
+    if (at === undefined || value.kind !== 'found') return value;
+    const text = textOf(value.value);
+    switch (at.part) {
+      case 'user':
+      case 'password':
+      case 'key':
+        return value;
+      case 'authority':
+        return isCertificate(text)
+          ? withExpiry(value, at, text)
+          : invalid(`${at.key} in the Secret ${at.name} is not a PEM certificate`);
+      case 'certificate': {
+        const key = values[index + 1];
+        const problem = key?.kind === 'found' ? pairProblem(text, textOf(key.value)) : undefined;
+        return problem === undefined
+          ? withExpiry(value, at, text)
+          : invalid(`tls.crt and tls.key in the Secret ${at.name} cannot be used: ${problem}`);
+      }
+    }
+  });
+}
+
+function invalid(description: string): SecretValue {
+  return { kind: 'invalid', description };
+}
+
+function withExpiry(
+  value: Extract<SecretValue, { readonly kind: 'found' }>,
+  { name, key }: SecretKey,
+  text: string,
+): SecretValue {
+  const atMs = expiryMs(text);
+  return atMs === undefined
+    ? value
+    : { ...value, expiry: { what: `${key} in the Secret ${name}`, atMs } };
+}
+
+function textOf(base64: string): string {
+  return Buffer.from(base64, 'base64').toString();
+}
