@@ -46,6 +46,7 @@ describe('withLogin', () => {
   it('refuses one without the other, and a second user, and shows no secret', () => {
     for (const [options, uri, message] of [
       [{ ...login, srcUser: undefined }, 'mongodb://a/', '--srcPassword requires --srcUser'],
+      [{ ...login, srcUser: '' }, 'mongodb://a/', '--srcUser is empty'],
       [{ ...login, srcPassword: undefined }, 'mongodb://a/', '--srcUser requires --srcPassword'],
       [
         login,

@@ -54,6 +54,7 @@ export function withLogin<P extends string>(
     const [missing, given] = user === undefined ? ['User', 'Password'] : ['Password', 'User'];
     throw new SyncError('InvalidOption', `--${prefix}${given} requires --${prefix}${missing}`);
   }
+  if (user === '') throw new SyncError('InvalidOption', `--${prefix}User is empty`);
   const parsed = parseConnectionString(uri);
   // Whoever uses it says what is wrong with it.
   if (!parsed) return uri;

@@ -63,7 +63,10 @@ export function readConnectionTls<P extends string>(
     read(`${prefix}KeyFile`),
   ];
   if (ca !== undefined && !isCertificate(ca)) {
-    throw new SyncError('InvalidOption', `--${prefix}CaFile: the file has no PEM certificate`);
+    throw new SyncError(
+      'InvalidOption',
+      `--${prefix}CaFile: the file is not, or not only, PEM certificates`,
+    );
   }
   if (cert === undefined && key === undefined) return ca === undefined ? undefined : { ca };
   if (cert === undefined || key === undefined) {

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
-import { expiryMs, isCertificate, pairProblem } from './certificate.ts';
+import { isCertificate, pairProblem, validities } from './certificate.ts';
 
 const [one = '', other = ''] = rootCertificates;
-const endMs = (text: string): number => Date.parse(new X509Certificate(text).validTo);
+const validityOf = (text: string) => {
+  const { validFrom, validTo } = new X509Certificate(text);
+  return { fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
+};
 const broken = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
 
 describe('certificates', () => {
@@ -20,16 +23,13 @@ describe('certificates', () => {
         assert.equal(isCertificate(text), false, text);
   });
 
-  it('end with the last of several', () => {
-    assert.notEqual(endMs(one), endMs(other));
-    assert.equal(expiryMs(one), endMs(one));
-    const last = Math.max(endMs(one), endMs(other));
-    assert.equal(expiryMs(`${one}\n${other}`), last);
-    assert.equal(expiryMs(`# two\n${other}\n\n${broken}${one}`), last);
-  });
-
-  it('end at no time that is known where there are none', () => {
-    for (const text of ['', 'ca.crt', broken]) assert.equal(expiryMs(text), undefined, text);
+  it('have their times, in their order', () => {
+    assert.deepEqual(validities(one), [validityOf(one)]);
+    assert.deepEqual(validities(`# two\n${other}\n\n${broken}${one}`), [
+      validityOf(other),
+      validityOf(one),
+    ]);
+    for (const text of ['', 'ca.crt', broken]) assert.deepEqual(validities(text), [], text);
   });
 
   it('cannot be used without their key', () => {

@@ -2,31 +2,31 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { messageOf } from './errors.ts';
 
-/** Whether a text is one or several PEM certificates, and each can be read: node:tls ignores one that cannot, and what follows it. */
-export function isCertificate(text: string): boolean {
-  const blocks = text.match(pemCertificate) ?? [];
-  const begun = text.split(beginning).length - 1;
-  return (
-    begun > 0 && blocks.length === begun && blocks.every((block) => endMs(block) !== undefined)
-  );
+/** When a certificate is valid, in milliseconds since 1970. */
+export interface Validity {
+  readonly fromMs: number;
+  readonly untilMs: number;
 }
 
-/**
- * When no certificate of a PEM text is valid any longer, in milliseconds since 1970; undefined if it has none that can be read. Of
- * several, such as authorities old and new, the last one counts.
- */
-export function expiryMs(text: string): number | undefined {
-  const ends = (text.match(pemCertificate) ?? []).map(endMs).filter((end) => end !== undefined);
-  return ends.length === 0 ? undefined : Math.max(...ends);
+/** Whether a text is one or several PEM certificates, and each can be read: node:tls ignores one that cannot, and what follows it. */
+export function isCertificate(text: string): boolean {
+  const begun = text.split(beginning).length - 1;
+  return begun > 0 && validities(text).length === begun;
+}
+
+/** When the certificates of a PEM text are valid, in their order, without those that cannot be read. */
+export function validities(text: string): Validity[] {
+  return (text.match(pemCertificate) ?? []).map(validityOf).filter((each) => each !== undefined);
 }
 
 const beginning = '-----BEGIN CERTIFICATE-----';
 const pemCertificate = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** Undefined if it cannot be read. */
-function endMs(certificate: string): number | undefined {
+function validityOf(certificate: string): Validity | undefined {
   try {
-    return Date.parse(new X509Certificate(certificate).validTo);
+    const { validFrom, validTo } = new X509Certificate(certificate);
+    return { fromMs: Date.parse(validFrom), untilMs: Date.parse(validTo) };
   } catch {
     return undefined;
   }

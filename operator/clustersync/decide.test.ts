@@ -4,10 +4,9 @@ import { rootCertificates } from 'node:tls';
 import { Ajv } from 'ajv';
 import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
-import { findCondition } from '../kube/conditions.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type Decision, type World } from './decide.ts';
+import { decide, type World } from './decide.ts';
 import { startBody } from './resources.ts';
 import {
   answers,
@@ -82,48 +81,6 @@ describe('a ClusterSync whose syncers serve HTTPS', () => {
     const rested = decide(clusterSync(done, status), emptyWorld({ authority: missing }));
     assert.equal(rested.status.phase, 'Committed');
     assert.equal(rested.status.conditions?.find(({ type }) => type === 'Ready')?.status, 'True');
-  });
-});
-
-describe('a ClusterSync whose Secrets have become unusable', () => {
-  const missing = { kind: 'missing', description: 'there is no Secret authority' } as const;
-  const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
-  const expiry = { what: 'ca.crt in the Secret authority', atMs: nowMs };
-  const expired = { kind: 'found', value: 'YQ==', expiry } as const;
-  const problemOf = ({ conditions }: Decision['status']) =>
-    findCondition(conditions, 'SecretProblem');
-  const withoutProblem = () => decide(clusterSync(), runningWorld(answers.changes));
-
-  for (const [secret, reason] of [
-    [missing, 'SecretNotFound'],
-    [invalid, 'InvalidCertificate'],
-    [expired, 'CertificateExpired'],
-  ] as const) {
-    it(`says ${reason} once, and continues`, () => {
-      const world = { ...runningWorld(answers.changes), credentials: [secret] };
-      const { status, events, targets } = decide(clusterSync(), world);
-      assert.equal(problemOf(status)?.reason, reason);
-      assert.equal(phaseAndReadiness(status), phaseAndReadiness(withoutProblem().status));
-      assert.equal(targets.size, 1);
-      const told = events.filter((event) => event.reason === reason);
-      assert.deepEqual(
-        told.map(({ type, note }) => [type, note]),
-        [['Warning', problemOf(status)?.message]],
-      );
-      const again = decide(clusterSync({}, status), world);
-      assert.deepEqual(problemOf(again.status), problemOf(status));
-      assert.deepEqual(
-        again.events.filter((event) => event.reason === reason),
-        [],
-      );
-    });
-  }
-
-  it('has no such condition otherwise, nor before there are pods', () => {
-    assert.equal(problemOf(withoutProblem().status), undefined);
-    const { status } = decide(clusterSync(), emptyWorld({ credentials: [missing] }));
-    assert.equal(problemOf(status), undefined);
-    assert.equal(phaseAndReadiness(status), 'Pending: False SecretNotFound');
   });
 });
 

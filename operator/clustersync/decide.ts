@@ -163,7 +163,10 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const shown = isDry(dryRun) ? views.map(withoutCommand) : views;
   const input = {
     ...{ clusterSync, nowMs, finding, instances: shown, blocker },
-    secretProblem: world.statefulSet && !isResting ? secretProblem(world, nowMs) : undefined,
+    secretProblem:
+      isResting || !world.statefulSet || world.statefulSet.spec?.replicas === 0
+        ? undefined
+        : secretProblem(world, nowMs),
   };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {
@@ -243,7 +246,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
               settings,
             ),
             world.statefulSet,
-            missing,
+            missing ?? untrusted,
           ),
     // Its pods would continue a sync that they find there, whatever they are told.
     toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,

@@ -26,7 +26,7 @@ import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { destinationProof, type DestinationProof, type ProofInput } from './destination-proof.ts';
 import type { DestinationWish } from './destination-keys.ts';
-import { isCommittedIn, isLetGo } from './on-record.ts';
+import { isAtRest, isLetGo } from './on-record.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
@@ -211,7 +211,7 @@ export class ClusterSyncReconciler {
     const name = syncerName(clusterSync);
     const verification = spec.commit.verificationRef?.name;
     // There is nothing left to do for it.
-    const mayBeOld = isCommittedIn(clusterSync);
+    const mayBeOld = isAtRest(clusterSync);
     const asked = { sides: spec, options: spec.syncer, mayBeOld };
     const secrets = await store.secrets(clusterSync, asked, signal);
     const pods = store.pods(

@@ -1,4 +1,9 @@
-import { expiryMs, isCertificate, pairProblem } from '../../service/certificate.ts';
+import {
+  isCertificate,
+  pairProblem,
+  validities,
+  type Validity,
+} from '../../service/certificate.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 
 /** How a deployment is reached. */
@@ -20,6 +25,8 @@ interface Expiry {
   /** What it is, for people. */
   readonly what: string;
   readonly atMs: number;
+  /** How long before somebody should know. */
+  readonly noticeMs: number;
 }
 
 /** The keys of a Secret of type kubernetes.io/tls. */
@@ -70,14 +77,16 @@ export function checkedCredentials(
       case 'key':
         return value;
       case 'authority':
+        // The last one counts: old and new authorities stand side by side.
         return isCertificate(text)
-          ? withExpiry(value, at, text)
-          : invalid(`${at.key} in the Secret ${at.name} is not a PEM certificate`);
+          ? withExpiry(value, at, validities(text).toSorted(byEnd).at(-1))
+          : invalid(`${at.key} in the Secret ${at.name} is not, or not only, PEM certificates`);
       case 'certificate': {
         const key = values[index + 1];
         const problem = key?.kind === 'found' ? pairProblem(text, textOf(key.value)) : undefined;
         return problem === undefined
-          ? withExpiry(value, at, text)
+          ? // Its own: those of intermediate authorities follow.
+            withExpiry(value, at, validities(text)[0])
           : invalid(`tls.crt and tls.key in the Secret ${at.name} cannot be used: ${problem}`);
       }
     }
@@ -88,15 +97,21 @@ function invalid(description: string): SecretValue {
   return { kind: 'invalid', description };
 }
 
+const byEnd = (one: Validity, other: Validity): number => one.untilMs - other.untilMs;
+
+/** A week, or less for certificates that are renewed all the time. */
+const longestNoticeMs = 7 * 24 * 60 * 60 * 1000;
+const noticeShare = 1 / 4;
+
 function withExpiry(
   value: Extract<SecretValue, { readonly kind: 'found' }>,
   { name, key }: SecretKey,
-  text: string,
+  validity: Validity | undefined,
 ): SecretValue {
-  const atMs = expiryMs(text);
-  return atMs === undefined
-    ? value
-    : { ...value, expiry: { what: `${key} in the Secret ${name}`, atMs } };
+  if (!validity) return value;
+  const { fromMs, untilMs: atMs } = validity;
+  const noticeMs = Math.min(longestNoticeMs, (atMs - fromMs) * noticeShare);
+  return { ...value, expiry: { what: `${key} in the Secret ${name}`, atMs, noticeMs } };
 }
 
 function textOf(base64: string): string {

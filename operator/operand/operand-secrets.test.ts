@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
-import { checkedCredentials } from './credentials.ts';
+import { checkedCredentials, type SecretValue } from './credentials.ts';
 import {
   missingSecret,
   mountedSide,
@@ -12,6 +12,7 @@ import {
   secretsHashOf,
 } from './operand-secrets.ts';
 
+const days = (count: number): number => count * 24 * 60 * 60 * 1000;
 const source = { kind: 'found', value: 'b2xk' } as const;
 const destination = { kind: 'found', value: 'bmV3' } as const;
 const missing = { kind: 'missing', description: 'there is no Secret new-uri' } as const;
@@ -91,17 +92,25 @@ describe('missingSecret', () => {
 });
 
 describe('secretProblem', () => {
-  const days = (count: number): number => count * 24 * 60 * 60 * 1000;
   const atMs = Date.parse('2026-12-01T00:00:00Z');
-  const until = (what: string, ms: number) => ({ ...source, expiry: { what, atMs: ms } });
+  const until = (what: string, ms: number, noticeMs = days(7)) => ({
+    ...source,
+    expiry: { what, atMs: ms, noticeMs },
+  });
   const soon = until('tls.crt in the Secret client', atMs);
   const later = until('ca.crt in the Secret ca', atMs + days(30));
+  const short = until('tls.crt in the Secret short', atMs - days(6), days(0.25));
 
   it('is what is missing, and a certificate that ends within a week', () => {
     for (const [credentials, nowMs, reason, message] of [
-      [[missing, soon], atMs, 'SecretNotFound', missing.description],
       [
-        [later, source, soon],
+        [missing, soon],
+        atMs,
+        'SecretNotFound',
+        'there is no Secret new-uri: running pods continue, and are not changed until this is corrected',
+      ],
+      [
+        [later, source, short, soon],
         atMs - days(7),
         'CertificateExpiresSoon',
         'tls.crt in the Secret client expires at 2026-12-01T00:00:00.000Z: renew it before',
@@ -110,7 +119,7 @@ describe('secretProblem', () => {
         [soon, later],
         atMs,
         'CertificateExpired',
-        'tls.crt in the Secret client has expired at 2026-12-01T00:00:00.000Z: no new connections can be made. Renew it',
+        'tls.crt in the Secret client expired at 2026-12-01T00:00:00.000Z: new connections may fail. Renew it',
       ],
     ] as const) {
       const problem = secretProblem({ source, destination, credentials }, nowMs);
@@ -178,7 +187,7 @@ describe('the credentials of the sides', () => {
     const [ca, certificate, key] = checkedCredentials(refs, [source, source, source]);
     assert.deepEqual(ca, {
       kind: 'invalid',
-      description: 'bundle.pem in the Secret ca is not a PEM certificate',
+      description: 'bundle.pem in the Secret ca is not, or not only, PEM certificates',
     });
     assert.equal(certificate?.kind, 'invalid');
     assert.match(
@@ -196,13 +205,42 @@ describe('the credentials of the sides', () => {
     assert.deepEqual(checkedCredentials(refs, [source, missing]), [source, missing]);
   });
 
-  it('have the time of their end', () => {
-    const [text = ''] = rootCertificates;
-    const value = { kind: 'found', value: Buffer.from(text).toString('base64') } as const;
-    const refs = [{ ...caSecretRef, part: 'authority' }] as const;
-    const what = 'bundle.pem in the Secret ca';
-    const atMs = Date.parse(new X509Certificate(text).validTo);
-    assert.deepEqual(checkedCredentials(refs, [value]), [{ ...value, expiry: { what, atMs } }]);
+  describe('that are certificates', () => {
+    const texts = rootCertificates.slice(0, 40).map((text) => {
+      const { validFrom, validTo } = new X509Certificate(text);
+      return { text, fromMs: Date.parse(validFrom), atMs: Date.parse(validTo) };
+    });
+    const [first, last] = [-1, 1].map(
+      (order) => texts.toSorted((one, other) => order * (other.atMs - one.atMs))[0],
+    );
+    const found = (...parts: readonly string[]): SecretValue => {
+      return { kind: 'found', value: Buffer.from(parts.join('\n')).toString('base64') };
+    };
+
+    it('end, of several authorities, with the last', () => {
+      assert.ok(first && last && first.atMs < last.atMs);
+      const refs = [{ ...caSecretRef, part: 'authority' }] as const;
+      const expiry = { what: 'bundle.pem in the Secret ca', atMs: last.atMs, noticeMs: days(7) };
+      for (const value of [found(first.text, last.text), found(last.text, first.text)]) {
+        assert.deepEqual(checkedCredentials(refs, [value]), [{ ...value, expiry }]);
+      }
+    });
+
+    it('end, of one with its intermediate authorities, with the first in the text', () => {
+      assert.ok(first && last);
+      const refs = [{ name: 'client', key: 'tls.crt', part: 'certificate' }] as const;
+      for (const [own, authority] of [
+        [first, last],
+        [last, first],
+      ] as const) {
+        const value = found(own.text, authority.text);
+        const { atMs } = own;
+        const what = 'tls.crt in the Secret client';
+        assert.deepEqual(checkedCredentials(refs, [value]), [
+          { ...value, expiry: { what, atMs, noticeMs: days(7) } },
+        ]);
+      }
+    });
   });
 
   it('are mounted, each option naming its file', () => {

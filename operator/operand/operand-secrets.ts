@@ -176,9 +176,6 @@ export function missingSecret(secrets: ConnectionSecrets): ConditionCause | unde
   return undefined;
 }
 
-/** How long before its end a certificate is said to expire. */
-const expiryNoticeMs = 7 * 24 * 60 * 60 * 1000;
-
 /**
  * What is wrong with the Secrets of running pods, or will be soon: they continue with what they have read, but could not connect
  * again, or be replaced.
@@ -188,16 +185,20 @@ export function secretProblem(
   nowMs: number,
 ): ConditionCause | undefined {
   const missing = missingSecret(secrets);
-  if (missing) return missing;
+  if (missing) {
+    const message = `${missing.message}: running pods continue, and are not changed until this is corrected`;
+    return { ...missing, message };
+  }
   const [first] = secrets.credentials
     .flatMap((secret) => (secret.kind === 'found' && secret.expiry ? [secret.expiry] : []))
+    .filter(({ atMs, noticeMs }) => atMs - nowMs <= noticeMs)
     .toSorted((one, other) => one.atMs - other.atMs);
-  if (first === undefined || first.atMs - nowMs > expiryNoticeMs) return undefined;
+  if (first === undefined) return undefined;
   const at = new Date(first.atMs).toISOString();
   return first.atMs <= nowMs
     ? {
         ...{ reason: 'CertificateExpired', level: 'warning' },
-        message: `${first.what} has expired at ${at}: no new connections can be made. Renew it`,
+        message: `${first.what} expired at ${at}: new connections may fail. Renew it`,
       }
     : {
         ...{ reason: 'CertificateExpiresSoon', level: 'warning' },

@@ -173,7 +173,7 @@ export class OperandStore {
 
   async #applyObjects(
     owner: KubeObject,
-    { service, networkPolicy, statefulSet }: OperandObjects,
+    { service, networkPolicy, statefulSet, arePodsKept }: OperandObjects,
     signal: AbortSignal,
   ): Promise<void> {
     const caches = this.#caches;
@@ -187,6 +187,7 @@ export class OperandStore {
       owner,
       signal,
     );
+    if (arePodsKept) return;
     await apply.apply(statefulSets, caches.statefulSets.get(key), statefulSet, owner, signal);
   }
 }

@@ -49,7 +49,7 @@ export function secretProblemEvents(
   const problem = findCondition(next.conditions, secretProblemType);
   if (!problem) return [];
   const { reason, message: note } = problem;
-  return reason === findCondition(former?.conditions, secretProblemType)?.reason
+  return note === findCondition(former?.conditions, secretProblemType)?.message
     ? []
     : [{ type: 'Warning', reason, action: 'Reconcile', note }];
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { hashOfToken } from '../../service/api-token.ts';
 import { environmentName } from '../../service/options.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
@@ -58,6 +57,8 @@ export interface OperandObjects {
   readonly service: Intent<Service>;
   readonly networkPolicy: Intent<NetworkPolicy>;
   readonly statefulSet: Intent<StatefulSet>;
+  /** The StatefulSet stays as it is. */
+  readonly arePodsKept?: true;
 }
 
 /** Annotation with a hash of what the operator has applied: reveals fields that it no longer wants. */
@@ -80,7 +81,8 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
 }
 
 /**
- * The objects, unless a Secret is missing or invalid that running pods do not have: others would take their place that cannot start.
+ * The objects; if a Secret cannot be used, without a change of the pods: others would take the place of running ones, and could not
+ * start.
  * @param statefulSet - the operand's, if there is one.
  * @param missing - why a Secret cannot be used; undefined if all can.
  */
@@ -88,21 +90,9 @@ export function unlessUnstartable(
   objects: OperandObjects,
   statefulSet: StatefulSet | undefined,
   missing: ConditionCause | undefined,
-): OperandObjects | undefined {
-  if (!missing || !statefulSet || objects.statefulSet.spec?.replicas === 0) return objects;
-  return isDeepStrictEqual(mountsOf(statefulSet), mountsOf(objects.statefulSet))
-    ? objects
-    : undefined;
-}
-
-/** The keys of Secrets that its pods mount. */
-function mountsOf({ spec }: Pick<Intent<StatefulSet>, 'spec'>): string[] {
-  const volumes = spec?.template?.spec?.volumes ?? [];
-  return volumes
-    .flatMap(({ secret }) =>
-      (secret?.items ?? []).map(({ key }) => `${secret?.secretName ?? ''} ${key}`),
-    )
-    .sort();
+): OperandObjects {
+  const isEnding = objects.statefulSet.spec?.replicas === 0;
+  return !missing || !statefulSet || isEnding ? objects : { ...objects, arePodsKept: true };
 }
 
 /**

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
+import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { clusterSyncIn } from '../testing/clustersyncs.ts';
 import { decide, type World } from './decide.ts';
@@ -64,23 +65,31 @@ describe('a SyncVerification', () => {
     assert.ok(container.args.includes(tokenArgument('token')));
   });
 
-  it('gives the verifier the certificates of the sync, and tells how to read the report with them', () => {
+  it('gives the verifier the credentials of the sync, and tells how to read the report with them', () => {
     const given = clusterSyncIn('changes');
     const { source, destination } = given.spec;
     const authority = { caSecretRef: { name: 'authority', key: 'ca.crt' } };
     const client = { clientCertificateSecretRef: { name: 'client' } };
+    const key = { name: 'login', key: 'value' };
+    const auth = { userSecretRef: key, passwordSecretRef: key };
     const spec = {
       ...given.spec,
       source: { ...source, tls: authority },
-      destination: { ...destination, tls: { ...authority, ...client } },
+      destination: { ...destination, auth, tls: { ...authority, ...client } },
     };
     const secured = { ...given, spec };
     const { objects } = decide(verification(), world({ clusterSync: secured }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.deepEqual(
-      (container?.args ?? []).filter((arg) => /^--\w+(?:Ca|Certificate|Key)File=/.test(arg)),
+      (container?.args ?? []).filter((arg) =>
+        /^--\w+(?:User|Password|Ca|Certificate|Key)File=/.test(arg),
+      ),
       [
         '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
+        '--destUserFile=/etc/clustersync/destination-user/user',
+        '--metaUserFile=/etc/clustersync/destination-user/user',
+        '--destPasswordFile=/etc/clustersync/destination-password/password',
+        '--metaPasswordFile=/etc/clustersync/destination-password/password',
         '--destCaFile=/etc/clustersync/destination-ca/ca.crt',
         '--metaCaFile=/etc/clustersync/destination-ca/ca.crt',
         '--destCertificateFile=/etc/clustersync/destination-certificate/tls.crt',
@@ -92,7 +101,7 @@ describe('a SyncVerification', () => {
     const { status } = decide(verification(), running(checking, { clusterSync: secured }));
     assert.equal(
       status?.report?.command,
-      'clustersync verifier report --metaURIFile=<file with the connection string> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --verification=check-uid',
+      'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --verification=check-uid',
     );
   });
 
@@ -107,12 +116,30 @@ describe('a SyncVerification', () => {
     const problem = findCondition(status?.conditions, 'SecretProblem');
     assert.deepEqual(
       [problem?.status, problem?.reason, problem?.message],
-      ['True', 'InvalidCertificate', invalid.description],
+      [
+        'True',
+        'InvalidCertificate',
+        `${invalid.description}: running pods continue, and are not changed until this is corrected`,
+      ],
     );
     assert.ok(events.some(({ type, reason }) => type === 'Warning' && reason === problem?.reason));
     const before = decide(verification(), world({ credentials: [invalid] }));
     assert.equal(findCondition(before.status?.conditions, 'SecretProblem'), undefined);
     assert.equal(findCondition(before.status?.conditions, 'Ready')?.reason, 'InvalidCertificate');
+  });
+
+  it('keeps its pods as they are while a Secret is missing', () => {
+    const missing = { kind: 'missing', description: 'there is no Secret authority' } as const;
+    const annotations = { [secretsHashAnnotation]: 'former' };
+    const set = {
+      ...statefulSet,
+      spec: { selector: {}, serviceName: '', template: { metadata: { annotations } } },
+    };
+    const of = (credentials: World['credentials']) =>
+      decide(verification(), running(checking, { credentials, statefulSet: set }));
+    assert.equal(of([missing]).objects?.arePodsKept, true);
+    assert.ok(of([]).objects);
+    assert.equal(of([]).objects?.arePodsKept, undefined);
   });
 
   it('compares what the sync selects', () => {

@@ -87,7 +87,8 @@ export function decide(given: SyncVerification, world: World): Decision {
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
     blocker: rejection ?? unlisted ?? (statefulSet ? undefined : missing) ?? untrusted,
-    secretProblem: statefulSet && secretProblem(world, nowMs),
+    secretProblem:
+      !statefulSet || statefulSet.spec?.replicas === 0 ? undefined : secretProblem(world, nowMs),
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;
@@ -110,7 +111,7 @@ export function decide(given: SyncVerification, world: World): Decision {
               settings,
             ),
             statefulSet,
-            missing,
+            missing ?? untrusted,
           )
         : undefined,
     // Only once the result is recorded: see afterEnd.

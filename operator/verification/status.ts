@@ -130,9 +130,12 @@ function reportOf({
 }: StatusInput): SyncVerificationStatus['report'] | undefined {
   if (!clusterSync) return undefined;
   const name = storedName(verification);
-  const { uriSecretRef, tls } = sidesOf(clusterSync, verification.status.run).destination;
+  const { uriSecretRef, tls, auth } = sidesOf(clusterSync, verification.status.run).destination;
   const files = [
     '--metaURIFile=<file with the connection string>',
+    ...(auth
+      ? ['--metaUserFile=<file with the user>', '--metaPasswordFile=<file with the password>']
+      : []),
     ...(tls?.caSecretRef ? ['--metaCaFile=<file with its authorities>'] : []),
     ...(tls?.clientCertificateSecretRef
       ? ['--metaCertificateFile=<its tls.crt>', '--metaKeyFile=<its tls.key>']

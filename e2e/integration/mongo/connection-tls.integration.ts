@@ -7,6 +7,7 @@ import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-fo
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { createCertificateUser, issueServerTls } from '../../ground/mongod/server-tls.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
+import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { commitAndWait, startSyncing } from '../syncer/cluster-pair.ts';
@@ -27,6 +28,8 @@ describe('connections by TLS', () => {
       'client.crt': client['tls.crt'],
       'client.key': client['tls.key'],
       'other.key': served['tls.key'],
+      user: 'syncer\n',
+      password: `${testPassword}\n`,
     };
     for (const [name, text] of Object.entries(files)) await writeFile(path(name), text);
     for (const name of ['source', 'destination']) {
@@ -77,17 +80,29 @@ describe('connections by TLS', () => {
     await items.updateMany({ n: { $lt: 3_000 } }, { $set: { changed: true } });
     await commitAndWait(running);
     await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
+    const login = (prefix: string) => ({
+      [`${prefix}UserFile`]: path('user'),
+      [`${prefix}PasswordFile`]: path('password'),
+    });
     await using verifier = await VerifierProcess.start({
       uris: {
         ...{ srcURI: source.uri('syncer'), destURI: destination.uri('syncer') },
-        metaURI: x509Uri('destination'),
+        metaURI: `mongodb://${destination.members.map(({ address }) => address).join()}/`,
       },
-      options: { ...certificates('src'), ...certificates('dest'), ...certificates('meta') },
+      options: {
+        ...{ ...certificates('src'), ...certificates('dest') },
+        ...{ ...certificates('meta'), ...login('meta') },
+      },
     });
     await verifier.post('check');
     await verifier.post('writesOff');
     const { verdict, documentsCompared } = await verifier.untilComplete();
     assert.deepEqual([verdict, documentsCompared], ['equal', 20_000]);
+    const report = await verifier.report({
+      ...{ ...certificates('meta'), ...login('meta'), format: 'json' },
+    });
+    assert.equal(report.exitCode, 0, report.output);
+    assert.equal((JSON.parse(report.output) as { readonly verdict: unknown }).verdict, 'equal');
   });
 
   const refused: readonly (readonly [
@@ -143,10 +158,20 @@ describe('connections by TLS', () => {
     });
   }
 
+  it('of the metadata store are refused without its connection string', async () => {
+    const uris = { srcURI: x509Uri('source'), destURI: x509Uri('destination') };
+    for (const options of [{ metaUser: 'syncer' }, { metaCaFile: path('ca.crt') }]) {
+      await assert.rejects(
+        VerifierProcess.start({ uris, options }),
+        /user or certificates of the metadata store are given without --metaURI/,
+      );
+    }
+  });
+
   for (const [what, expected, given] of [
     [
       'a CA file that has no certificate',
-      /--cluster0CaFile: the file has no PEM certificate/,
+      /--cluster0CaFile: the file is not, or not only, PEM certificates/,
       () => ({ options: { cluster0CaFile: path('client.key') } }),
     ],
     [

@@ -131,7 +131,7 @@ export interface SecretKeyReference {
   key: string;
 }
 /**
- * The user, if the connection string names none. Neither value is percent-encoded; white space at the ends is removed. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was.
+ * The user, if the connection string names none. Neither value is percent-encoded; white space at the ends is removed. Not for authMechanism=MONGODB-X509. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was. A Secret that is missing replaces no running pods.
  */
 export interface ConnectionAuth {
   userSecretRef: UserReference;
@@ -495,7 +495,7 @@ export interface ClusterSyncStatus {
     | 'Committed'
     | 'Stalled';
   /**
-   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing. SecretProblem: running pods could not connect again, or be replaced; absent otherwise.
+   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. Suspended: the operator changes nothing. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
    */
   conditions?: Condition[];
   /**

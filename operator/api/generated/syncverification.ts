@@ -186,7 +186,7 @@ export interface SyncVerificationStatus {
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever the result. Reconciling: it is running. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; also Unknown when the ClusterSync no longer runs the sync that was compared, which the message names.
+   * Ready: the verification has been carried out, whatever the result. Reconciling: it is running. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; also Unknown when the ClusterSync no longer runs the sync that was compared, which the message names. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
    */
   conditions?: Condition[];
   run?: VerificationRun;
