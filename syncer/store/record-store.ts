@@ -117,12 +117,19 @@ export class RecordStore {
   ): Promise<boolean> {
     const { received, expected, change } = commandWrite(record, this.#instance.id, first);
     const isReceived = { _id: 'sync', ...received };
-    if ((await this.#sync.findOne(isReceived, { signal: this.#signal })) !== null) return true;
+    if (await this.#holds(isReceived)) return true;
     const result = await this.#sync.updateOne(
       { _id: 'sync', reset: null, ...expected },
       { $set: change },
     );
-    return result.matchedCount > 0;
+    if (result.matchedCount > 0) return true;
+    // An earlier attempt may be what keeps it from matching, though a majority did not have that when it was looked for: an
+    // update that changes nothing waits until a majority has what it has seen (6.0.27).
+    return await this.#holds(isReceived);
+  }
+
+  async #holds(fields: Readonly<Document>): Promise<boolean> {
+    return (await this.#sync.findOne(fields, { signal: this.#signal })) !== null;
   }
 
   /**
