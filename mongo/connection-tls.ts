@@ -1,4 +1,4 @@
-import { isCertificate, pairProblem } from '../service/certificate.ts';
+import { pairProblem, validities } from '../service/certificate.ts';
 import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
 import { readTextFile } from '../service/text-file.ts';
@@ -62,7 +62,7 @@ export function readConnectionTls<P extends string>(
     read(`${prefix}CertificateFile`),
     read(`${prefix}KeyFile`),
   ];
-  if (ca !== undefined && !isCertificate(ca)) {
+  if (ca !== undefined && !validities(ca)) {
     throw new SyncError(
       'InvalidOption',
       `--${prefix}CaFile: the file is not, or not only, PEM certificates`,

@@ -8,15 +8,15 @@ export interface Validity {
   readonly untilMs: number;
 }
 
-/** Whether a text is one or several PEM certificates, and each can be read: node:tls ignores one that cannot, and what follows it. */
-export function isCertificate(text: string): boolean {
+/**
+ * When the certificates of a PEM text are valid, in their order; undefined if it has none, or one that cannot be read: node:tls
+ * ignores that one, and what follows it.
+ */
+export function validities(text: string): Validity[] | undefined {
   const begun = text.split(beginning).length - 1;
-  return begun > 0 && validities(text).length === begun;
-}
-
-/** When the certificates of a PEM text are valid, in their order, without those that cannot be read. */
-export function validities(text: string): Validity[] {
-  return (text.match(pemCertificate) ?? []).map(validityOf).filter((each) => each !== undefined);
+  const found = (text.match(pemCertificate) ?? []).map(validityOf);
+  const read = found.filter((each) => each !== undefined);
+  return begun > 0 && read.length === begun ? read : undefined;
 }
 
 const beginning = '-----BEGIN CERTIFICATE-----';

@@ -11,6 +11,7 @@ import {
   createCertificateUser,
   issueServerTls,
   type ServerTls,
+  uriWithoutUser,
 } from '../ground/mongod/server-tls.ts';
 import { testPassword } from '../ground/mongod/users.ts';
 import { loadShop } from '../ground/shop/load-shop.ts';
@@ -65,12 +66,12 @@ export async function withMigration(
   await using namespace = await SyncNamespace.create(cluster, name);
   await loadShop(source.uri('app'), { scale, signal });
   if (shards) await shardShop(source.uri('admin'));
-  if (tls) await namespace.apply(certificateSecrets(tls));
+  if (tls) await namespace.putSecrets(certificateSecrets(tls));
   await namespace.putUris(
     tls && !('shards' in source) && !('shards' in destination)
       ? {
           'old-mongodb': await createCertificateUser(source),
-          'new-mongodb': `mongodb://${destination.members.map(({ address }) => address).join()}/`,
+          'new-mongodb': uriWithoutUser(destination),
         }
       : { 'old-mongodb': source.uri('syncer'), 'new-mongodb': destination.uri('syncer') },
   );
@@ -84,19 +85,12 @@ export async function withMigration(
 }
 
 /** As clustersync-certificates.yaml names them. */
-function certificateSecrets({ served, client }: ServerTls): object {
+function certificateSecrets({ served, client }: ServerTls) {
   const authority = { 'ca.crt': served['ca.crt'] };
-  const data = {
-    ...{ 'old-authority': authority, 'new-authority': authority, 'shop-client': client },
+  return {
+    ...{ 'old-authority': authority, 'new-authority': authority, 'shop-client': { ...client } },
     'new-login': { username: 'syncer', password: testPassword },
   };
-  const items = Object.entries(data).map(([name, stringData]) => ({
-    apiVersion: 'v1',
-    kind: 'Secret',
-    metadata: { name },
-    stringData,
-  }));
-  return { apiVersion: 'v1', kind: 'List', items };
 }
 
 /** The text of a file in docs/examples. */

@@ -1,4 +1,4 @@
-import { isCertificate } from '../../service/certificate.ts';
+import { validities } from '../../service/certificate.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { ObjectMeta } from '../kube/resource.ts';
@@ -38,7 +38,7 @@ export function apiTrust(
     return { kind: 'unknown', cause: { reason: 'SecretNotFound', message, level: 'warning' } };
   }
   const text = Buffer.from(authority.value, 'base64').toString();
-  if (isCertificate(text)) return { kind: 'verified', authority: text, serverName };
+  if (validities(text)) return { kind: 'verified', authority: text, serverName };
   const message = `${authorityKey} in the Secret ${tls.secretName} is not a PEM certificate`;
   return { kind: 'unknown', cause: { reason: 'InvalidCertificate', message, level: 'stalled' } };
 }

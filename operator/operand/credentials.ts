@@ -1,9 +1,4 @@
-import {
-  isCertificate,
-  pairProblem,
-  validities,
-  type Validity,
-} from '../../service/certificate.ts';
+import { pairProblem, validities, type Validity } from '../../service/certificate.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 
 /** How a deployment is reached. */
@@ -76,17 +71,19 @@ export function checkedCredentials(
       case 'password':
       case 'key':
         return value;
-      case 'authority':
+      case 'authority': {
+        const valid = validities(text);
         // The last one counts: old and new authorities stand side by side.
-        return isCertificate(text)
-          ? withExpiry(value, at, validities(text).toSorted(byEnd).at(-1))
+        return valid
+          ? withExpiry(value, at, valid.toSorted(byEnd).at(-1))
           : invalid(`${at.key} in the Secret ${at.name} is not, or not only, PEM certificates`);
+      }
       case 'certificate': {
         const key = values[index + 1];
         const problem = key?.kind === 'found' ? pairProblem(text, textOf(key.value)) : undefined;
         return problem === undefined
           ? // Its own: those of intermediate authorities follow.
-            withExpiry(value, at, validities(text)[0])
+            withExpiry(value, at, validities(text)?.[0])
           : invalid(`tls.crt and tls.key in the Secret ${at.name} cannot be used: ${problem}`);
       }
     }

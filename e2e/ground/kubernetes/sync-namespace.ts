@@ -42,11 +42,19 @@ export class SyncNamespace implements AsyncDisposable {
 
   /** Creates Secrets with connection strings under the key `uri`. */
   async putUris(uris: Readonly<Record<string, string>>): Promise<void> {
-    const items = Object.entries(uris).map(([name, uri]) => ({
+    const secrets = Object.entries(uris).map(([name, uri]) => [name, { uri }] as const);
+    await this.putSecrets(Object.fromEntries(secrets));
+  }
+
+  /** Writes Secrets: for each name, the values of its keys. */
+  async putSecrets(
+    secrets: Readonly<Record<string, Readonly<Record<string, string>>>>,
+  ): Promise<void> {
+    const items = Object.entries(secrets).map(([name, stringData]) => ({
       apiVersion: 'v1',
       kind: 'Secret',
       metadata: { name },
-      stringData: { uri },
+      stringData,
     }));
     await this.apply({ apiVersion: 'v1', kind: 'List', items });
   }

@@ -51,6 +51,10 @@ export async function createCertificateUser(set: ReplicaSet): Promise<string> {
   // The subject of the certificates of tests.
   const user = 'CN=server of the tests';
   await admin.db('$external').command({ createUser: user, roles });
-  const hosts = set.members.map(({ address }) => address).join();
-  return `mongodb://${hosts}/?authMechanism=MONGODB-X509`;
+  return `${uriWithoutUser(set)}?authMechanism=MONGODB-X509`;
+}
+
+/** A connection string that names no user, and has no options yet. */
+export function uriWithoutUser({ members }: Pick<ReplicaSet, 'members'>): string {
+  return `mongodb://${members.map(({ address }) => address).join()}/`;
 }

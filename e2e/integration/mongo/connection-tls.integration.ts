@@ -5,7 +5,11 @@ import { MongoClient } from 'mongodb';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { createCertificateUser, issueServerTls } from '../../ground/mongod/server-tls.ts';
+import {
+  createCertificateUser,
+  issueServerTls,
+  uriWithoutUser,
+} from '../../ground/mongod/server-tls.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
@@ -87,7 +91,7 @@ describe('connections by TLS', () => {
     await using verifier = await VerifierProcess.start({
       uris: {
         ...{ srcURI: source.uri('syncer'), destURI: destination.uri('syncer') },
-        metaURI: `mongodb://${destination.members.map(({ address }) => address).join()}/`,
+        metaURI: uriWithoutUser(destination),
       },
       options: {
         ...{ ...certificates('src'), ...certificates('dest') },

@@ -10,22 +10,17 @@ import {
   createCertificateUser,
   issueServerTls,
   type ServerTls,
+  uriWithoutUser,
 } from '../../ground/mongod/server-tls.ts';
 import { testPassword } from '../../ground/mongod/users.ts';
 import { until } from '../../ground/until.ts';
-import { uriData } from './custom-resources.ts';
+import { secretData, uriData } from './custom-resources.ts';
 import type { OperatorGround } from './operator-ground.ts';
 import { readiness } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { useOperatorGround } from './use-operator-ground.ts';
 
 const signal = new AbortController().signal;
-
-function dataOf(texts: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-  );
-}
 
 describe('the credentials of a deployment', () => {
   let ground: OperatorGround;
@@ -54,18 +49,17 @@ describe('the credentials of a deployment', () => {
     assert.ok(source && destination);
     const { client } = ground;
     const { namespace, address } = await ground.newPlace(await createCertificateUser(source));
-    const hosts = destination.members.map(({ address }) => address).join();
-    const uri = uriData(`mongodb://${hosts}/?replicaSet=destination`);
+    const uri = uriData(`${uriWithoutUser(destination)}?replicaSet=destination`);
     await client.patch(secrets, { namespace, name: 'new-uri' }, { data: uri }, { signal });
     const create = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
       await client.create(
         secrets,
-        { metadata: { namespace, name }, data: dataOf(texts) },
+        { metadata: { namespace, name }, data: secretData(texts) },
         { signal },
       );
     };
     const put = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
-      await client.patch(secrets, { namespace, name }, { data: dataOf(texts) }, { signal });
+      await client.patch(secrets, { namespace, name }, { data: secretData(texts) }, { signal });
     };
     const untilNotReady = async (reason: string, message: RegExp): Promise<void> => {
       await ground.untilSync(namespace, `${reason} ${String(message)}`, (status) => {

@@ -31,6 +31,13 @@ export const smallestSpec = {
   destination: { name: 'new', uriSecretRef: { name: 'new-uri' } },
 } as const;
 
+/** What a Secret holds for these values of its keys. */
+export function secretData(texts: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+  );
+}
+
 /** What a Secret holds for a connection string. */
 export function uriData(uri: string): { readonly uri: string } {
   return { uri: Buffer.from(uri).toString('base64') };

@@ -2,18 +2,13 @@ import assert from 'node:assert/strict';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import { events, secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
-import { issueCertificate, type IssuedCertificate } from '../../ground/certificates.ts';
+import { issueCertificate } from '../../ground/certificates.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { secretData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 
 const signal = new AbortController().signal;
-
-function dataOf(certificate: Partial<IssuedCertificate>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(certificate).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
-  );
-}
 
 describe('the operator with a syncer that serves HTTPS', () => {
   let ground: OperatorGround;
@@ -62,7 +57,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
       {
         metadata,
         type: 'kubernetes.io/tls',
-        data: dataOf({ ...right, 'ca.crt': wrong['ca.crt'] }),
+        data: secretData({ ...right, 'ca.crt': wrong['ca.crt'] }),
       },
       { signal },
     );
@@ -83,7 +78,7 @@ describe('the operator with a syncer that serves HTTPS', () => {
     );
     assert.equal(refusing.startedAt, undefined);
 
-    const data = dataOf({ 'ca.crt': right['ca.crt'] });
+    const data = secretData({ 'ca.crt': right['ca.crt'] });
     await client.patch(secrets, metadata, { data }, { signal });
     await ground.untilSync(
       namespace,
