@@ -22,6 +22,7 @@ import { KubeMetrics } from './kube/metrics.ts';
 import { correctionCounter, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { TokenKey } from './operand/token-key.ts';
+import { overlayFields } from './operand/pod-template.ts';
 import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
@@ -165,9 +166,18 @@ function settingsOf(options: OperatorOptions): OperandSettings {
     image: options.operandImage,
     imagePullPolicy: options.operandImagePullPolicy,
     images: namesIn(options.operandImages),
+    podFields: podFieldsOf(options),
     egress: egressOf(options),
     operatorNamespace: isInCluster ? options.leaseNamespace : undefined,
   };
+}
+
+function podFieldsOf({ operandPodFields }: OperatorOptions): string[] {
+  const fields = namesIn(operandPodFields);
+  const unknown = fields.find((field) => !overlayFields.includes(field.split('=', 1)[0] ?? ''));
+  if (unknown === undefined) return fields;
+  const expected = `expected any of ${overlayFields.join(', ')}`;
+  throw new SyncError('InvalidOption', `--operandPodFields: ${unknown}: ${expected}`);
 }
 
 /** The API server validates its fields when a NetworkPolicy is created. */

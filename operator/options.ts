@@ -27,6 +27,12 @@ export const operatorOptionTable = {
     description:
       'registries, repositories and images that a resource may use instead, separated by commas; none by default',
   },
+  operandPodFields: {
+    type: 'string',
+    valueName: 'names',
+    description:
+      'fields of `podTemplate` that a resource may set, separated by commas, as spec.priorityClassName, or spec.priorityClassName=low for one value; none by default',
+  },
   operandEgress: {
     type: 'string',
     valueName: 'json',

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../../operator/kube/builtin-resources.ts';
+import type { PodOverlay } from '../../operator/operand/pod-template.ts';
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
@@ -15,7 +16,7 @@ import {
 import { commit, incarnationOf, isCopying } from './syncer-pods.ts';
 
 describe('a sync while the cluster is maintained', () => {
-  it('continues after an upgrade of the chart and the eviction of every pod, and ends equal', async () => {
+  it('continues after an upgrade of the chart, the eviction of every pod and a change of its template, and ends equal', async () => {
     await withMigration('maintenance', { scale: 0.3 }, async (migration) => {
       const { cluster, namespace, source, destination } = migration;
       const { signal } = new AbortController();
@@ -29,13 +30,20 @@ describe('a sync while the cluster is maintained', () => {
           await namespace.apply(await example('clustersync.yaml'));
           await until('documents are copied', async () => await isCopying(destination));
           const first = await incarnationOf(destination, 0);
-          const values = ['replicas=2', 'podDisruptionBudget.enabled=true'];
+          const values = [
+            ...['replicas=2', 'podDisruptionBudget.enabled=true'],
+            `operandPodFields={${podFields.join()}}`,
+          ];
           await installOperator(cluster, next, { values });
           const second = await untilReplaced(migration, first);
           assert.equal(await imageOf(migration), next);
           await evictOperators(migration);
           await evict(migration, `${syncName}-syncer-0`, namespace.name);
-          await untilReplaced(migration, second);
+          const third = await untilReplaced(migration, second);
+          await namespace.apply(await example('clustersync-pods.yaml'));
+          await namespace.changeSync(syncName, { syncer: { podTemplate: { spec: more(next) } } });
+          await untilReplaced(migration, third);
+          await assertTemplated(migration);
         });
         await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
       } finally {
@@ -47,6 +55,56 @@ describe('a sync while the cluster is maintained', () => {
     });
   });
 });
+
+/** The fields of clustersync-pods.yaml, and those of {@link more}. */
+const podFields = [
+  ...['metadata.labels', 'metadata.annotations'],
+  ...['serviceAccountName', 'hostAliases', 'topologySpreadConstraints'].map(inSpec),
+  ...['volumes', 'initContainers', 'containers'].map(inSpec),
+];
+
+function inSpec(field: string): string {
+  return `spec.${field}`;
+}
+
+/** A volume that a container fills before the program starts, and another one beside it. */
+function more(image: string): NonNullable<PodOverlay['spec']> {
+  const volumeMounts = [{ name: 'given', mountPath: '/given' }];
+  const container = (name: string, program: string) => ({
+    ...{ name, image, command: ['node', '-e', program], volumeMounts },
+    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+  });
+  return {
+    volumes: [{ name: 'given', emptyDir: {} }],
+    initContainers: [container('before', "fs.writeFileSync('/given/word', 'given')")],
+    containers: [
+      { name: 'syncer', env: [{ name: 'TZ', value: 'UTC' }], volumeMounts },
+      container('beside', 'setInterval(() => {}, 60_000)'),
+    ],
+  };
+}
+
+/** The pod is as its template says, and all of its containers run. */
+async function assertTemplated({ namespace }: Migration): Promise<void> {
+  const name = `${syncName}-syncer-0`;
+  const { metadata, spec, status } = JSON.parse(
+    await namespace.kubectl(['get', 'pod', name, '--output=json']),
+  ) as Pod;
+  assert.equal(metadata.labels?.['team'], 'shop');
+  assert.equal(metadata.annotations?.['example.com/contact'], 'shop@example.com');
+  assert.equal(spec?.serviceAccountName, 'shop-sync');
+  assert.deepEqual(spec.hostAliases?.[0]?.hostnames, ['old-0.datacenter.example']);
+  assert.deepEqual(
+    status?.containerStatuses?.map((each) => [each.name, each.state?.running !== undefined]),
+    [
+      ['beside', true],
+      ['syncer', true],
+    ],
+  );
+  const read = "fs.readFileSync('/given/word', 'utf8') + process.env.TZ";
+  const program = ['exec', name, '--container=syncer', '--', 'node', '-p', read];
+  assert.equal((await namespace.kubectl(program)).trim(), 'givenUTC');
+}
 
 /** Waits until a process other than the given one copies. */
 async function untilReplaced({ destination }: Migration, before: unknown): Promise<unknown> {

@@ -39,6 +39,30 @@ describe('a ClusterSync that names an image', () => {
   });
 });
 
+describe('a ClusterSync with a template of its pods', () => {
+  const of = (spec: Readonly<Record<string, unknown>>) =>
+    decide(
+      clusterSync({ syncer: { resources: {}, logLevel: 'info', podTemplate: { spec } } }),
+      emptyWorld(),
+    );
+
+  it('has no pods with a field that nobody has allowed, or that the operator relies on', () => {
+    for (const [spec, reason] of [
+      [{ hostAliases: [] }, 'PodFieldNotAllowed'],
+      [{ hostNetwork: true }, 'InvalidPodTemplate'],
+    ] as const) {
+      const { objects, status } = of(spec);
+      assert.equal(objects, undefined);
+      assert.equal(phaseAndReadiness(status), `Stalled: False ${reason}`);
+    }
+  });
+
+  it('has pods with one that is allowed', () => {
+    const { objects } = of({ priorityClassName: 'low' });
+    assert.equal(objects?.statefulSet.spec?.template?.spec?.priorityClassName, 'low');
+  });
+});
+
 describe('a ClusterSync whose syncers serve HTTPS', () => {
   const [certificate = ''] = rootCertificates;
   const spec = {

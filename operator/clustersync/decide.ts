@@ -4,13 +4,13 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
-import { imageCause } from '../operand/image-rule.ts';
 import {
   missingSecret,
   secretProblem,
   secretsHashOf,
   type OperandSecrets,
 } from '../operand/operand-secrets.ts';
+import { optionsCause } from '../operand/option-rules.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import {
   unlessUnstartable,
@@ -150,11 +150,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
   const untrusted = trust.kind === 'unknown' ? trust.cause : undefined;
-  const unlisted = imageCause(clusterSync.spec.syncer, settings, 'spec.syncer');
+  const disallowed = optionsCause(clusterSync.spec.syncer, settings, 'syncer');
   const blocker =
     rejection ??
     unclaimed ??
-    unlisted ??
+    disallowed ??
     (world.statefulSet ? undefined : missing) ??
     untrusted ??
     unproven;
@@ -234,7 +234,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
     objects:
-      isHandsOff || unlisted !== undefined || secretsHash === undefined || isSourceNew
+      isHandsOff || disallowed !== undefined || secretsHash === undefined || isSourceNew
         ? undefined
         : unlessUnstartable(
             syncerObjects(

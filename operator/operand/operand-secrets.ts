@@ -65,7 +65,7 @@ export interface MountedSecret {
 }
 
 /** Where the pods of an operand find mounted files. */
-const mountRoot = '/etc/clustersync';
+export const mountRoot = '/etc/clustersync';
 
 /** A Secret that an option of pods names. */
 interface OptionSecret {

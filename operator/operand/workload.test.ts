@@ -18,6 +18,7 @@ const settings: OperandSettings = {
   image: 'example.dev/clustersync:1',
   imagePullPolicy: 'IfNotPresent',
   images: [],
+  podFields: [],
   operatorNamespace: 'operators',
 };
 const options: OperandOptions = { resources: {}, logLevel: 'info' };
@@ -96,6 +97,22 @@ describe('operandObjects', () => {
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
+  });
+
+  it('have what their template adds', () => {
+    const podTemplate = {
+      metadata: { labels: { team: 'shop' } },
+      spec: { priorityClassName: 'low' },
+    };
+    const { statefulSet } = operandObjects(
+      { ...plan, options: { ...options, podTemplate } },
+      settings,
+    );
+    const { metadata, spec } = statefulSet.spec?.template ?? {};
+    assert.equal(metadata?.labels?.['team'], 'shop');
+    assert.equal(metadata.labels['app.kubernetes.io/instance'], 'orders-syncer');
+    assert.equal(spec?.priorityClassName, 'low');
+    assert.equal(statefulSet.spec?.selector?.matchLabels?.['team'], undefined);
   });
 
   it('serve HTTPS with the certificate of the Secret, and without its authority', () => {

@@ -13,6 +13,7 @@ import {
   secretVolumes,
   type MountedSecret,
 } from './operand-secrets.ts';
+import { temporaryFolder, withOverlay, type PodTemplate } from './pod-template.ts';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
@@ -27,6 +28,8 @@ export interface OperandSettings {
   readonly imagePullPolicy: string;
   /** Other registries, repositories and images that resources may name. */
   readonly images: readonly string[];
+  /** The fields of `podTemplate` that resources may set, as `spec.priorityClassName`, or as `spec.priorityClassName=low`. */
+  readonly podFields: readonly string[];
   /** Which peers operands may reach, besides name servers; undefined for all. */
   readonly egress?: readonly NetworkPolicyPeer[] | undefined;
   /** Namespace of the operator's pods; undefined if it does not run in the cluster. */
@@ -173,7 +176,8 @@ function networkPolicyOf(
 }
 
 function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<StatefulSet> {
-  const { owner, name, kind, replicas } = plan;
+  const { name, kind, replicas, options } = plan;
+  const template = templateOf(plan, settings);
   return {
     metadata: metadataOf(plan),
     spec: {
@@ -182,22 +186,27 @@ function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<Sta
       // Instances wait for each other; and a pod that cannot start must not keep a corrected one from replacing it.
       podManagementPolicy: 'Parallel',
       selector: { matchLabels: selectorLabels(name, kind) },
-      template: {
-        metadata: {
-          labels: operandLabels(name, kind),
-          annotations: {
-            [ownerAnnotation]: `${owner.kind}/${owner.metadata.name}`,
-            [secretsHashAnnotation]: plan.secretsHash,
-            ...(plan.options.tls && { [schemeAnnotation]: 'https' }),
-          },
-        },
-        spec: podSpecOf(plan, settings),
-      },
+      template: options.podTemplate ? withOverlay(template, options.podTemplate, kind) : template,
     },
   };
 }
 
-type PodSpec = NonNullable<NonNullable<StatefulSet['spec']>['template']['spec']>;
+function templateOf(plan: OperandPlan, settings: OperandSettings): PodTemplate {
+  const { owner, name, kind } = plan;
+  return {
+    metadata: {
+      labels: operandLabels(name, kind),
+      annotations: {
+        [ownerAnnotation]: `${owner.kind}/${owner.metadata.name}`,
+        [secretsHashAnnotation]: plan.secretsHash,
+        ...(plan.options.tls && { [schemeAnnotation]: 'https' }),
+      },
+    },
+    spec: podSpecOf(plan, settings),
+  };
+}
+
+type PodSpec = NonNullable<PodTemplate['spec']>;
 
 function podSpecOf(plan: OperandPlan, settings: OperandSettings): PodSpec {
   const { options, secrets } = plan;
@@ -263,7 +272,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       ...{ periodSeconds: 2, timeoutSeconds: 2, failureThreshold: 3 },
     },
     volumeMounts: [
-      { name: 'tmp', mountPath: '/tmp' },
+      { name: 'tmp', mountPath: temporaryFolder },
       ...secretVolumes([...secrets, ...named]).volumeMounts,
     ],
   };

@@ -40,6 +40,15 @@ describe('a SyncVerification', () => {
     assert.ok(decide(checked, world()).objects);
   });
 
+  it('has no pods with a field of a template that nobody has allowed', () => {
+    const checked = verification();
+    const podTemplate = { spec: { hostAliases: [] } };
+    const verifier = { ...checked.spec.verifier, podTemplate };
+    const decision = decide({ ...checked, spec: { ...checked.spec, verifier } }, world());
+    assert.match(phaseAndConditions(decision), /^Pending False PodFieldNotAllowed Stalled/);
+    assert.equal(decision.objects, undefined);
+  });
+
   it('waits for the end of the initial copy', () => {
     const decision = decide(verification(), world({ clusterSync: clusterSyncIn('copy') }));
     assert.equal(

@@ -4,7 +4,6 @@ import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
-import { imageCause } from '../operand/image-rule.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
 import {
@@ -13,6 +12,7 @@ import {
   secretsHashOf,
   type OperandSecrets,
 } from '../operand/operand-secrets.ts';
+import { optionsCause } from '../operand/option-rules.ts';
 import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
@@ -76,8 +76,9 @@ export function decide(given: SyncVerification, world: World): Decision {
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
   const untrusted = trust.kind === 'unknown' ? trust.cause : undefined;
-  const unlisted = imageCause(verification.spec.verifier, settings, 'spec.verifier');
-  const isRunning = statefulSet !== undefined || (isCopied && !missing && !untrusted && !unlisted);
+  const disallowed = optionsCause(verification.spec.verifier, settings, 'verifier');
+  const isRunning =
+    statefulSet !== undefined || (isCopied && !missing && !untrusted && !disallowed);
   const input: StatusInput = {
     verification,
     clusterSync,
@@ -86,7 +87,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     pod,
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
-    blocker: rejection ?? unlisted ?? (statefulSet ? undefined : missing) ?? untrusted,
+    blocker: rejection ?? disallowed ?? (statefulSet ? undefined : missing) ?? untrusted,
     secretProblem:
       !statefulSet || statefulSet.spec?.replicas === 0 ? undefined : secretProblem(world, nowMs),
   };
@@ -102,7 +103,7 @@ export function decide(given: SyncVerification, world: World): Decision {
   const secretsHash = secretsHashOf(world, statefulSet);
   return {
     objects:
-      isMaking && !unlisted && clusterSync && secretsHash !== undefined
+      isMaking && !disallowed && clusterSync && secretsHash !== undefined
         ? unlessUnstartable(
             verifierObjects(
               verification,

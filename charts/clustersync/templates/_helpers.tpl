@@ -141,3 +141,23 @@ tolerations:
   verbs: [list]
 {{- end }}
 {{- end }}
+
+{{- /*
+Whether a pod has in a field of its spec only what operandPodFields allows, in CEL. A list of operandPodFields, the field, and the values
+that it may always have.
+*/ -}}
+{{- define "clustersync.podField" }}
+{{- $fields := index . 0 }}
+{{- $field := index . 1 }}
+{{- $values := slice . 2 }}
+{{- $prefix := printf "spec.%s=" $field }}
+{{- range $fields }}
+{{- if hasPrefix $prefix . }}
+{{- $values = append $values (trimPrefix $prefix .) }}
+{{- end }}
+{{- end }}
+{{- if has (printf "spec.%s" $field) $fields }}true
+{{- else if $values }}(!has(variables.pod.{{ $field }}) || variables.pod.{{ $field }} in ['{{ join "', '" $values }}'])
+{{- else }}!has(variables.pod.{{ $field }})
+{{- end }}
+{{- end }}

@@ -95,6 +95,13 @@ export const accessCases: readonly ValueCase[] = [
     ],
   },
   {
+    value: 'operandPodFields',
+    values: { operandPodFields: ['metadata.labels', 'spec.priorityClassName=low'] },
+    differences: [
+      `${operator}.args.10:  → "--operandPodFields=metadata.labels,spec.priorityClassName=low"`,
+    ],
+  },
+  {
     value: 'operandEgress',
     values: { operandEgress: [] },
     differences: [

@@ -11,6 +11,7 @@ import { KubeClient } from '../../../operator/kube/client.ts';
 import { KubeError } from '../../../operator/kube/kube-error.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { resourcePath, type KubeObject, type Resource } from '../../../operator/kube/resource.ts';
+import { overlayFields, type PodOverlay } from '../../../operator/operand/pod-template.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
 import { installDefinitions, smallestSpec } from '../operator/custom-resources.ts';
@@ -19,9 +20,11 @@ import {
   container,
   forbidden,
   made,
+  operandMade,
   parts,
   placeIn,
   pod,
+  podFieldExamples,
   sidecar,
   unnamed,
 } from './forbidden-pods.ts';
@@ -33,6 +36,7 @@ const denied = /ValidatingAdmissionPolicy .* denied/;
 describe("what the API server lets the operator's account make", () => {
   let client: KubeClient;
   let operator: KubeClient;
+  let kubeconfig: string;
 
   useApiServer(async (server, itsClient) => {
     client = itsClient;
@@ -41,17 +45,8 @@ describe("what the API server lets the operator's account make", () => {
       const body = { metadata: { name } };
       await client.raw({ method: 'POST', path: '/api/v1/namespaces', body, signal });
     }
-    await helm(
-      [...['install', releaseName, chartFolder, '--namespace', releaseNamespace, '--values', '-']],
-      {
-        input: JSON.stringify({
-          crds: { enabled: false },
-          image: { repository: 'example.dev/clustersync', tag: 'test' },
-          operandImages: ['example.dev/tools'],
-        }),
-        env: { KUBECONFIG: await server.writeKubeConfig() },
-      },
-    );
+    kubeconfig = await server.writeKubeConfig();
+    await putRelease('install', []);
     operator = new KubeClient(
       await operatorConfig(server, client),
       new KubeMetrics(new Registry()),
@@ -76,6 +71,21 @@ describe("what the API server lets the operator's account make", () => {
   after(() => {
     operator[Symbol.dispose]();
   });
+
+  async function putRelease(
+    how: 'install' | 'upgrade',
+    operandPodFields: readonly string[],
+  ): Promise<void> {
+    await helm([how, releaseName, chartFolder, '--namespace', releaseNamespace, '--values', '-'], {
+      input: JSON.stringify({
+        crds: { enabled: false },
+        image: { repository: 'example.dev/clustersync', tag: 'test' },
+        operandImages: ['example.dev/tools'],
+        operandPodFields,
+      }),
+      env: { KUBECONFIG: kubeconfig },
+    });
+  }
 
   /** Asks for an object to be made, without its being made. @returns why it is refused. */
   async function ask(
@@ -335,5 +345,49 @@ describe("what the API server lets the operator's account make", () => {
     assert.equal(await askFor(operator, 'PATCH', path, { metadata: both }), 'taken');
     await client.patch(clusterSyncs, metadata, { metadata: both }, { signal });
     assert.equal(await askFor(operator, 'PATCH', path, { metadata: { finalizers } }), 'taken');
+  });
+
+  it('is a pod with what operandPodFields allows, and no other', async () => {
+    const fields = Object.entries(podFieldExamples);
+    const set = (podTemplate: PodOverlay) => operandMade({ podTemplate }).statefulSet;
+    // Each of them once among those that are allowed, and once among the others.
+    for (const isAllowed of [
+      (index: number) => index % 2 === 0,
+      (index: number) => index % 2 === 1,
+    ]) {
+      const allowed = fields.filter((_, index) => isAllowed(index));
+      await putRelease(
+        'upgrade',
+        allowed.map(([name]) => `spec.${name}`),
+      );
+      const [first] = allowed;
+      assert.ok(first);
+      await until('the policy is as the chart has it', async () => {
+        const [name, value] = first;
+        return (await ask(operator, statefulSets, set({ spec: { [name]: value } }))) === 'taken';
+      });
+      for (const [index, [name, value]] of fields.entries()) {
+        const answer = await ask(operator, statefulSets, set({ spec: { [name]: value } }));
+        if (isAllowed(index)) assert.equal(answer, 'taken', name);
+        else assert.match(answer, denied, name);
+      }
+    }
+    const all = overlayFields.filter((path) => path !== 'spec.priorityClassName');
+    await putRelease('upgrade', [...all, 'spec.priorityClassName=low']);
+    await until('all of them are allowed', async () => {
+      const answer = await ask(operator, statefulSets, set({ spec: podFieldExamples }));
+      return answer === 'taken';
+    });
+    const high = { ...podFieldExamples, priorityClassName: 'high' };
+    assert.match(await ask(operator, statefulSets, set({ spec: high })), denied);
+    for (const [place, value] of [
+      [`${pod}.hostNetwork`, true],
+      [`${container}.image`, 'evil.dev/a:1'],
+      [`${container}.command`, ['sh']],
+      ['metadata.ownerReferences', undefined],
+    ] as const) {
+      const other = changed(set({ spec: podFieldExamples }), place, value);
+      assert.match(await ask(operator, statefulSets, other), denied, place);
+    }
   });
 });

@@ -1,4 +1,5 @@
-import { operandObjects } from '../../../operator/operand/workload.ts';
+import type { OperandOptions } from '../../../operator/api/clustersync.ts';
+import { operandObjects, type OperandObjects } from '../../../operator/operand/workload.ts';
 import { releaseNamespace } from './helm.ts';
 
 const image = 'example.dev/clustersync:test';
@@ -9,24 +10,30 @@ const owner = {
 };
 
 /** What the operator makes for a ClusterSync. */
-export const made = operandObjects(
-  {
-    ...{ owner, name: 'orders-syncer', kind: 'syncer', replicas: 1, port: 27182 },
-    args: ['--id=old'],
-    token: 'token',
-    podIndexVariable: 'CLUSTERSYNC_INSTANCE',
-    secrets: [{ folder: 'source', secretName: 'old-uri', items: [{ key: 'uri', path: 'uri' }] }],
-    options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' } },
-    secretsHash: 'hash',
-  },
-  {
-    image,
-    imagePullPolicy: 'IfNotPresent',
-    images: [],
-    egress: [{ namespaceSelector: {} }],
-    operatorNamespace: releaseNamespace,
-  },
-);
+export function operandMade(options: Partial<OperandOptions>): OperandObjects {
+  return operandObjects(
+    {
+      ...{ owner, name: 'orders-syncer', kind: 'syncer', replicas: 1, port: 27182 },
+      args: ['--id=old'],
+      token: 'token',
+      podIndexVariable: 'CLUSTERSYNC_INSTANCE',
+      secrets: [{ folder: 'source', secretName: 'old-uri', items: [{ key: 'uri', path: 'uri' }] }],
+      options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' }, ...options },
+      secretsHash: 'hash',
+    },
+    {
+      image,
+      imagePullPolicy: 'IfNotPresent',
+      images: [],
+      podFields: [],
+      egress: [{ namespaceSelector: {} }],
+      operatorNamespace: releaseNamespace,
+    },
+  );
+}
+
+/** Without any option. */
+export const made = operandMade({});
 
 /** An object with another value at a place. */
 export function changed(object: object, place: string, value: unknown): object {
@@ -221,3 +228,21 @@ export const parts: Readonly<Record<string, string>> = {
 function volumesOf(names: readonly string[]): object[] {
   return names.map((name) => ({ name, secret: { secretName: name } }));
 }
+
+/** Fields of `podTemplate`, each with a value that the policy refuses where the field is not allowed. */
+export const podFieldExamples = {
+  automountServiceAccountToken: true,
+  containers: [{ name: 'syncer', env: [{ name: 'TZ', value: 'UTC' }] }, sidecar],
+  dnsConfig: { options: [{ name: 'ndots', value: '2' }] },
+  dnsPolicy: 'Default',
+  hostAliases: [{ ip: '192.0.2.1', hostnames: ['old'] }],
+  initContainers: [{ ...sidecar, name: 'before' }],
+  preemptionPolicy: 'Never',
+  priorityClassName: 'low',
+  runtimeClassName: 'other',
+  schedulerName: 'other',
+  securityContext: { runAsUser: 1234 },
+  serviceAccountName: 'sync',
+  topologySpreadConstraints: [spread],
+  volumes: [{ name: 'more', configMap: { name: 'more' } }],
+};

@@ -12,6 +12,7 @@ import { findCondition } from '../../../operator/kube/conditions.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { startOperator } from '../../../operator/main.ts';
+import { overlayFields } from '../../../operator/operand/pod-template.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
@@ -28,6 +29,8 @@ export interface OperatorChoices {
   readonly watchNamespaces?: string;
   readonly dashboard?: boolean;
   readonly dashboardToken?: string;
+  /** The fields of `podTemplate` that resources may not set; none by default. */
+  readonly withoutPodFields?: readonly string[];
   /** Longer than a test waits by default: another one leads only because this one has released its lease. */
   readonly leaseDurationSeconds?: number;
 }
@@ -60,6 +63,7 @@ export class RunningOperator implements AsyncDisposable {
       dashboard = false,
       dashboardToken,
       leaseDurationSeconds = 180,
+      withoutPodFields = [],
     }: OperatorChoices = {},
   ): Promise<RunningOperator> {
     const options = {
@@ -67,6 +71,7 @@ export class RunningOperator implements AsyncDisposable {
       watchNamespaces,
       operandImage: 'example.dev/clustersync:test',
       operandImages: 'example.dev/other-tool',
+      operandPodFields: overlayFields.filter((path) => !withoutPodFields.includes(path)).join(','),
       operandEgress: undefined,
       operandImagePullPolicy: 'IfNotPresent',
       leaderElect: true,

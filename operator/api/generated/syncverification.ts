@@ -158,11 +158,116 @@ export interface OperandOptions {
   affinity?: {
     [k: string]: unknown;
   };
+  podTemplate?: PodTemplate;
   tls?: ServedTLS;
   /**
    * Log level of the verifier.
    */
   logLevel: 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
+}
+/**
+ * Further settings of the pods, merged into those that the operator makes. The operator's option operandPodFields must allow each of them; resources, imagePullSecrets, nodeSelector, tolerations and affinity are fields beside this one. A change replaces the pods.
+ */
+export interface PodTemplate {
+  metadata?: PodMetadata;
+  spec?: PodOverlay;
+}
+/**
+ * Added to the pods' own.
+ */
+export interface PodMetadata {
+  /**
+   * Labels. Those of the operator cannot be changed.
+   */
+  labels?: {
+    [k: string]: string;
+  };
+  /**
+   * Annotations. Those of the operator cannot be changed.
+   */
+  annotations?: {
+    [k: string]: string;
+  };
+}
+/**
+ * As in a pod, any of: automountServiceAccountToken, containers, dnsConfig, dnsPolicy, hostAliases, initContainers, preemptionPolicy, priorityClassName, runtimeClassName, schedulerName, securityContext, serviceAccountName, topologySpreadConstraints, volumes. The API server validates them when the pods are created.
+ */
+export interface PodOverlay {
+  /**
+   * Containers that run beside the program's. One named verifier is merged into the program's own: env and volumeMounts are added, and securityContext is merged.
+   */
+  containers?: OverlayContainer[];
+  /**
+   * Containers that run before the program, or beside it with the restartPolicy Always.
+   */
+  initContainers?: {
+    /**
+     * Its name, unique in the pod.
+     */
+    name: string;
+    [k: string]: unknown;
+  }[];
+  /**
+   * Volumes for these containers. Their names must not be those of the operator's.
+   */
+  volumes?: {
+    /**
+     * Name of the volume.
+     */
+    name: string;
+    [k: string]: unknown;
+  }[];
+  /**
+   * Merged into that of the operator, which is that of the Pod Security Standard restricted.
+   */
+  securityContext?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Account of the pods. They have no token of it unless automountServiceAccountToken is true.
+   */
+  serviceAccountName?: string;
+  [k: string]: unknown;
+}
+/**
+ * As in a pod.
+ */
+export interface OverlayContainer {
+  /**
+   * Its name, unique in the pod.
+   */
+  name: string;
+  /**
+   * Environment variables.
+   */
+  env?: {
+    /**
+     * Name of the variable.
+     */
+    name: string;
+    [k: string]: unknown;
+  }[];
+  /**
+   * Where the container finds volumes.
+   */
+  volumeMounts?: {
+    /**
+     * Name of the volume.
+     */
+    name: string;
+    /**
+     * Path in the container.
+     */
+    mountPath: string;
+    [k: string]: unknown;
+  }[];
+  /**
+   * Settings for its security.
+   */
+  securityContext?: {
+    [k: string]: unknown;
+  };
+  [k: string]: unknown;
 }
 /**
  * HTTPS for the verifier's API and metrics; HTTP when absent. The API requires its token either way.

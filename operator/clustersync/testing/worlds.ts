@@ -1,3 +1,4 @@
+import { overlayFields } from '../../operand/pod-template.ts';
 import { readProgress } from '../../../sync-api/syncer-answers.ts';
 import { defaultOptions } from '../../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../../api/clustersync.ts';
@@ -65,6 +66,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
       image: 'example.dev/clustersync:1',
       imagePullPolicy: 'IfNotPresent',
       images: ['example.dev'],
+      podFields: overlayFields.filter((path) => path !== 'spec.hostAliases'),
       operatorNamespace: 'clustersync',
     },
     ...givenSecrets,

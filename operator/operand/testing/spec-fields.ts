@@ -15,6 +15,15 @@ export const otherPodOptions: Readonly<Record<string, Partial<OperandOptions>>> 
   nodeSelector: { nodeSelector: { a: 'b' } },
   tolerations: { tolerations: [{ key: 'a' }] },
   affinity: { affinity: {} },
+  'podTemplate.metadata.labels': { podTemplate: { metadata: { labels: { a: 'b' } } } },
+  'podTemplate.metadata.annotations': { podTemplate: { metadata: { annotations: { a: 'b' } } } },
+  'podTemplate.spec.containers': { podTemplate: { spec: { containers: [{ name: 'a' }] } } },
+  'podTemplate.spec.initContainers': { podTemplate: { spec: { initContainers: [{ name: 'a' }] } } },
+  'podTemplate.spec.volumes': { podTemplate: { spec: { volumes: [{ name: 'a' }] } } },
+  'podTemplate.spec.securityContext': {
+    podTemplate: { spec: { securityContext: { fsGroup: 1 } } },
+  },
+  'podTemplate.spec.serviceAccountName': { podTemplate: { spec: { serviceAccountName: 'a' } } },
   'tls.secretName': { tls: { secretName: 'a' } },
   logLevel: { logLevel: 'debug' },
 };

@@ -1,3 +1,4 @@
+import { overlayFields } from '../../operand/pod-template.ts';
 import assert from 'node:assert/strict';
 import type {
   SyncVerification,
@@ -53,6 +54,7 @@ export function world(parts: Partial<World> = {}): World {
       image: 'example.dev/clustersync:1',
       imagePullPolicy: 'IfNotPresent',
       images: ['example.dev'],
+      podFields: overlayFields.filter((path) => path !== 'spec.hostAliases'),
     },
     clusterSync: changing,
     ...givenSecrets,
