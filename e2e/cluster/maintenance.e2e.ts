@@ -41,7 +41,15 @@ describe('a sync while the cluster is maintained', () => {
           await evict(migration, `${syncName}-syncer-0`, namespace.name);
           const third = await untilReplaced(migration, second);
           await namespace.apply(await example('clustersync-pods.yaml'));
-          await namespace.changeSync(syncName, { syncer: { podTemplate: { spec: more(next) } } });
+          const patch = { spec: { syncer: { podTemplate: { spec: more(next) } } } };
+          await namespace.kubectl([
+            ...[
+              'patch',
+              `clustersync/${syncName}`,
+              '--type=merge',
+              `--patch=${JSON.stringify(patch)}`,
+            ],
+          ]);
           await untilReplaced(migration, third);
           await assertTemplated(migration);
         });
