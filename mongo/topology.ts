@@ -4,6 +4,7 @@ import { orAborted } from '../service/or-aborted.ts';
 import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { checkConnectionString } from './connection-options.ts';
+import type { ConnectionTls } from './connection-tls.ts';
 import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
@@ -117,10 +118,11 @@ export async function askTopology(
   uri: string,
   { appName, refusesFiles }: Asker,
   signal: AbortSignal,
+  tls?: ConnectionTls,
 ): Promise<Topology> {
   signal.throwIfAborted();
   checkConnectionString(uri, { option: 'the connection string', refusesFiles });
-  await using client = clientOf(uri, appName);
+  await using client = clientOf(uri, appName, tls);
   try {
     await orAborted(client.connect(), signal);
     return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
@@ -130,10 +132,11 @@ export async function askTopology(
   }
 }
 
-function clientOf(uri: string, appName: string): MongoClient {
+function clientOf(uri: string, appName: string, tls: ConnectionTls | undefined): MongoClient {
   try {
     const settings = {
       appName,
+      ...(tls && { tls: true, ...tls }),
       readPreference: ReadPreference.primary,
       serverSelectionTimeoutMS,
       // Not among the options that the driver declares.

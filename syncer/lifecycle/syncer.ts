@@ -23,7 +23,14 @@ import {
 import { listedIds, type SyncerOptions } from '../options/syncer-options.ts';
 import type { CheckSettings } from '../preflight/full-check.ts';
 import { type Receipt, receiveReset, recordOf } from '../reset/receive-reset.ts';
-import { askerOf, type ClusterPair, type Clusters, createClusters } from '../store/clusters.ts';
+import {
+  askerOf,
+  type ClusterPair,
+  type Clusters,
+  type Connection,
+  connectionOf,
+  createClusters,
+} from '../store/clusters.ts';
 import { digestOf } from '../store/instances.ts';
 import type { SyncRecord } from '../store/records.ts';
 import {
@@ -63,6 +70,8 @@ export class Syncer {
   readonly #options: SyncerOptions;
   readonly #logger: Logger;
   readonly #clusters: Clusters;
+  /** To cluster1. */
+  readonly #connection: Connection;
   readonly #commands = new CommandQueue();
   /** Resolved when commands no longer wait for the stored state. */
   readonly #opening = Promise.withResolvers<undefined>();
@@ -80,6 +89,7 @@ export class Syncer {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
+    this.#connection = connectionOf('cluster1', options);
     registerStateMetrics(this.monitor, () => this.#sync);
   }
 
@@ -407,8 +417,9 @@ export class Syncer {
   }
 
   async #proveHosts({ topologies }: ClusterPair): Promise<void> {
-    const question = { ...askerOf(this.#options), deployment: topologies.cluster1 };
-    this.#provenHosts = await provenHosts(this.#options.cluster1, question, this.#signal);
+    const { uri, tls } = this.#connection;
+    const question = { ...askerOf(this.#options), deployment: topologies.cluster1, tls };
+    this.#provenHosts = await provenHosts(uri, question, this.#signal);
   }
 
   /** Reads the record while this instance is paused, until the signal is aborted. */

@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { assertEqualClusters } from '../../ground/compare.ts';
+import { destinationHeader } from '../../../sync-api/headers.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import {
@@ -161,6 +162,35 @@ describe('connections by TLS', () => {
       assert.match(String(said), expected);
     });
   }
+
+  /** The connection string of the destination by several hosts, and where the process says that it has logged in. */
+  async function provenHosts(
+    options: Readonly<Record<string, string>>,
+    user: 'certificate' | 'password',
+  ): Promise<string> {
+    const [, destination] = sets;
+    assert.ok(destination);
+    const mechanism = user === 'certificate' ? 'authMechanism=MONGODB-X509&' : '';
+    const port = destination.members[0]?.port;
+    const uri = `mongodb://127.0.0.1:${port},localhost:${port}/?${mechanism}replicaSet=destination`;
+    await using running = await startSyncerProcess({
+      ...{ cluster0: x509Uri('source'), cluster1: uri },
+      options: { ...certificates('cluster0'), ...certificates('cluster1'), ...options },
+    });
+    let said = '';
+    await until('it says where it has logged in', async () => {
+      const { headers } = await fetch(`${running.url}/api/v1/progress`);
+      said = headers.get(destinationHeader) ?? '';
+      return said !== '';
+    });
+    return said.replaceAll(String(port), 'port');
+  }
+
+  it('are used at each host where a login is to be proven', async () => {
+    const login = { cluster1UserFile: path('user'), cluster1PasswordFile: path('password') };
+    assert.equal(await provenHosts({}, 'certificate'), 'mongodb://localhost:port');
+    assert.equal(await provenHosts(login, 'password'), 'mongodb://localhost:port');
+  });
 
   it('of the metadata store are refused without its connection string', async () => {
     const uris = { srcURI: x509Uri('source'), destURI: x509Uri('destination') };
