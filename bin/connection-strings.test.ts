@@ -30,7 +30,7 @@ const programs: Readonly<Record<string, (flags: Flags) => Promise<unknown>>> = {
   'verifier report': async (flags) =>
     await writeReport(compileOptions(reportOptionTable, { flags, env: {} }), logger, signal),
   run: async ({ source = '' }) =>
-    await askTopology(source, { appName: 'test', refusesFiles: false }, signal),
+    await askTopology({ uri: source }, { appName: 'test', refusesFiles: false }, signal),
 };
 
 const good = 'mongodb://127.0.0.1:1/';

@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { checkConnectionString, compressorsIn } from './connection-options.ts';
-import { checkUsesTls, type ConnectionTls } from './connection-tls.ts';
+import type { Connection } from './connection.ts';
+import { checkUsesTls } from './connection-tls.ts';
 import { LostWrites, maxHeldMs } from './lost-writes.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { askServer, askPrimary } from './ask-server.ts';
@@ -26,16 +27,12 @@ export interface ClusterClient extends AsyncDisposable {
 }
 
 /** How to connect to a cluster. */
-export interface ClusterClientOptions {
-  /** The connection string. */
-  readonly uri: string;
+export interface ClusterClientOptions extends Connection {
   /** What the option is called that holds the connection string, for errors: `cluster0`. */
   readonly option: string;
   readonly appName: string;
   /** The connection string may name no files. Default: it may. */
   readonly refusesFiles?: boolean;
-  /** Default: as the connection string says. */
-  readonly tls?: ConnectionTls | undefined;
   readonly serverSelectionTimeoutMs?: number;
   /** How long a connection may say nothing, twice, while an answer is awaited that the server does not work on. Default: 10,000. */
   readonly silenceMs?: number;

@@ -32,10 +32,15 @@ export function connectionLoginOptions<P extends string>(
   return table as Readonly<Record<LoginName<P>, LoginRow>>;
 }
 
+/** How a program spells the name of an option in errors. */
+export type SpellOption = (name: string) => string;
+
 /** A connection string, and the name of its option for errors: `cluster0`. */
 export interface GivenString {
   readonly option: string;
   readonly uri: string;
+  /** Default: as it is. */
+  readonly spell?: SpellOption;
 }
 
 /**
@@ -46,20 +51,24 @@ export interface GivenString {
 export function withLogin<P extends string>(
   prefix: P,
   options: Readonly<Record<LoginName<P>, string | undefined>>,
-  { option, uri }: GivenString,
+  { option, uri, spell = (name) => name }: GivenString,
 ): string {
   const [user, password] = [options[`${prefix}User`], options[`${prefix}Password`]];
   if (user === undefined && password === undefined) return uri;
   if (user === undefined || password === undefined) {
     const [missing, given] = user === undefined ? ['User', 'Password'] : ['Password', 'User'];
-    throw new SyncError('InvalidOption', `--${prefix}${given} requires --${prefix}${missing}`);
+    throw new SyncError(
+      'InvalidOption',
+      `--${spell(`${prefix}${given}`)} requires --${spell(`${prefix}${missing}`)}`,
+    );
   }
-  if (user === '') throw new SyncError('InvalidOption', `--${prefix}User is empty`);
+  const userOption = `--${spell(`${prefix}User`)}`;
+  if (user === '') throw new SyncError('InvalidOption', `${userOption} is empty`);
   const parsed = parseConnectionString(uri);
   // Whoever uses it says what is wrong with it.
   if (!parsed) return uri;
   if (parsed.username !== '') {
-    const problem = `the connection string names a user, and --${prefix}User is given: omit one of them`;
+    const problem = `the connection string names a user, and ${userOption} is given: omit one of them`;
     throw new SyncError('InvalidOption', `--${option}: ${problem}`);
   }
   const login = `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;

@@ -3,6 +3,7 @@ import { SyncError } from '../service/errors.ts';
 import type { OptionTable } from '../service/options.ts';
 import { readTextFile } from '../service/text-file.ts';
 import { parseConnectionString } from './connection-options.ts';
+import type { SpellOption } from './connection-login.ts';
 
 /** What a connection is verified and authenticated by, besides what its connection string says. PEM. */
 export interface ConnectionTls {
@@ -52,10 +53,12 @@ export function connectionTlsOptions<P extends string>(
 export function readConnectionTls<P extends string>(
   prefix: P,
   options: Readonly<Record<FileName<P>, string | undefined>>,
+  spell: SpellOption = (name) => name,
 ): ConnectionTls | undefined {
+  const flag = (name: 'Ca' | 'Certificate' | 'Key'): string => `--${spell(`${prefix}${name}File`)}`;
   const read = (name: FileName<P>): string | undefined => {
     const path = options[name];
-    return path === undefined ? undefined : readTextFile({ path, option: `--${name}` });
+    return path === undefined ? undefined : readTextFile({ path, option: `--${spell(name)}` });
   };
   const [ca, cert, key] = [
     read(`${prefix}CaFile`),
@@ -65,21 +68,19 @@ export function readConnectionTls<P extends string>(
   if (ca !== undefined && !validities(ca)) {
     throw new SyncError(
       'InvalidOption',
-      `--${prefix}CaFile: the file is not, or not only, PEM certificates`,
+      `${flag('Ca')}: the file is not, or not only, PEM certificates`,
     );
   }
   if (cert === undefined && key === undefined) return ca === undefined ? undefined : { ca };
   if (cert === undefined || key === undefined) {
-    const [missing, given] = cert === undefined ? ['Certificate', 'Key'] : ['Key', 'Certificate'];
-    throw new SyncError(
-      'InvalidOption',
-      `--${prefix}${given}File requires --${prefix}${missing}File`,
-    );
+    const [missing, given] =
+      cert === undefined ? (['Certificate', 'Key'] as const) : (['Key', 'Certificate'] as const);
+    throw new SyncError('InvalidOption', `${flag(given)} requires ${flag(missing)}`);
   }
   const problem = pairProblem(cert, key);
   if (problem !== undefined) {
-    const description = `the certificate cannot be used with --${prefix}KeyFile: ${problem}`;
-    throw new SyncError('InvalidOption', `--${prefix}CertificateFile: ${description}`);
+    const description = `the certificate cannot be used with ${flag('Key')}: ${problem}`;
+    throw new SyncError('InvalidOption', `${flag('Certificate')}: ${description}`);
   }
   return { ...(ca !== undefined && { ca }), cert, key };
 }

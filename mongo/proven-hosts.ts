@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto';
 import { parseConnectionString } from './connection-options.ts';
-import type { ConnectionTls } from './connection-tls.ts';
+import type { Connection } from './connection.ts';
 import { askTopology, type Asker, type Topology } from './topology.ts';
 
 /** Who asks, and for which deployment. */
 export interface HostQuestion extends Asker {
   /** The deployment that the connection string leads to. */
   readonly deployment: Pick<Topology, 'clusterId'>;
-  /** By which it was reached. */
-  readonly tls?: ConnectionTls | undefined;
 }
 
 /** Distinguishes deployments for readers who may not know their ids: 32 hexadecimal digits. */
@@ -24,8 +22,8 @@ export function deploymentDigest({ clusterId }: Pick<Topology, 'clusterId'>): st
  * @returns a connection string with only these hosts, without user and options; empty if there are none.
  */
 export async function provenHosts(
-  uri: string,
-  { deployment, tls, ...asker }: HostQuestion,
+  { uri, tls }: Connection,
+  { deployment, ...asker }: HostQuestion,
   signal: AbortSignal,
 ): Promise<string> {
   const parsed = parseConnectionString(uri);
@@ -38,7 +36,7 @@ export async function provenHosts(
     const alone = parsed.clone();
     alone.hosts = [host];
     alone.searchParams.set('directConnection', 'true');
-    const found = await askTopology(alone.href, asker, signal, tls).catch(() => undefined);
+    const found = await askTopology({ uri: alone.href, tls }, asker, signal).catch(() => undefined);
     return found?.clusterId === deployment.clusterId;
   };
   const answers = await Promise.all(hosts.map(isProven));

@@ -4,7 +4,8 @@ import { orAborted } from '../service/or-aborted.ts';
 import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
 import { checkConnectionString } from './connection-options.ts';
-import type { ConnectionTls } from './connection-tls.ts';
+import { checkUsesTls } from './connection-tls.ts';
+import type { Connection } from './connection.ts';
 import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
@@ -109,20 +110,21 @@ export function shardsIn(answer: CheckedValue): readonly CheckedValue[] {
 }
 
 /**
- * Asks the cluster that a connection string leads to for its topology, over temporary connections.
+ * Asks the cluster that a connection leads to for its topology, over temporary connections.
  * @throws SyncError InvalidOption for a connection string that cannot be read, or has an option that is not accepted, or names
  * a file that cannot be read; ClusterUnreachable, ServerAnswerMalformed, AuthenticationFailed, MissingPrivileges,
  * TopologyNotSupported; InternalError for any other answer of the servers. None contains the connection string.
  */
 export async function askTopology(
-  uri: string,
+  connection: Connection,
   { appName, refusesFiles }: Asker,
   signal: AbortSignal,
-  tls?: ConnectionTls,
 ): Promise<Topology> {
   signal.throwIfAborted();
-  checkConnectionString(uri, { option: 'the connection string', refusesFiles });
-  await using client = clientOf(uri, appName, tls);
+  const option = 'the connection string';
+  checkConnectionString(connection.uri, { option, refusesFiles });
+  if (connection.tls) checkUsesTls(connection.uri, option, connection.tls);
+  await using client = clientOf(connection, appName);
   try {
     await orAborted(client.connect(), signal);
     return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
@@ -132,7 +134,7 @@ export async function askTopology(
   }
 }
 
-function clientOf(uri: string, appName: string, tls: ConnectionTls | undefined): MongoClient {
+function clientOf({ uri, tls }: Connection, appName: string): MongoClient {
   try {
     const settings = {
       appName,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { hostname } from 'node:os';
 import { createClusterClient, type ClusterClient } from '../mongo/cluster-client.ts';
-import { withLogin } from '../mongo/connection-login.ts';
+import { connectionOf } from '../mongo/connection.ts';
 import { readConnectionTls } from '../mongo/connection-tls.ts';
 import { SyncError } from '../service/errors.ts';
 import { startHttpServer } from '../service/http-server.ts';
@@ -52,9 +52,8 @@ export async function openVerifier(
   const refusesFiles = options.connectionFiles === 'refuse';
   const cluster = (side: 'src' | 'dest' | 'meta', given: string): ClusterClient => {
     const option = `${side}URI`;
-    const uri = withLogin(side, options, { option, uri: given });
-    const tls = readConnectionTls(side, options);
-    return resources.use(createClusterClient({ uri, option, appName, refusesFiles, tls }));
+    const connection = connectionOf(side, options, { option, uri: given });
+    return resources.use(createClusterClient({ ...connection, option, appName, refusesFiles }));
   };
   const source = cluster('src', options.srcURI);
   const destination = cluster('dest', options.destURI);

@@ -1,6 +1,5 @@
 import { connectionFileOptions } from '../mongo/connection-options.ts';
-import { connectionLoginOptions } from '../mongo/connection-login.ts';
-import { connectionTlsOptions } from '../mongo/connection-tls.ts';
+import { connectionOptions } from '../mongo/connection.ts';
 import { apiOptions } from '../service/listening.ts';
 import { logOptions } from '../service/logger.ts';
 import { configOption, type Options, type OptionTable } from '../service/options.ts';
@@ -27,12 +26,9 @@ export const verifierOptionTable = {
     valueName: 'uri',
     description: 'connection string of the metadata store; by default the destination',
   },
-  ...connectionLoginOptions('src', 'the source'),
-  ...connectionTlsOptions('src', 'the source'),
-  ...connectionLoginOptions('dest', 'the destination'),
-  ...connectionTlsOptions('dest', 'the destination'),
-  ...connectionLoginOptions('meta', 'the metadata store'),
-  ...connectionTlsOptions('meta', 'the metadata store'),
+  ...connectionOptions('src', 'the source'),
+  ...connectionOptions('dest', 'the destination'),
+  ...connectionOptions('meta', 'the metadata store'),
   verifyAll: {
     type: 'boolean',
     default: false,

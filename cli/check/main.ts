@@ -5,7 +5,7 @@ import { writeOut } from '../../service/terminal.ts';
 import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { formatted } from '../render/formats.ts';
 import { Programs } from '../run/programs.ts';
-import { reachEach, type Sides } from '../run/reach.ts';
+import { connectionsOf, reachEach, type Sides } from '../run/reach.ts';
 import { startBodyOf } from '../run/start-body.ts';
 import { Screen } from '../terminal/screen.ts';
 import { checkExitCode } from './exit-code.ts';
@@ -39,11 +39,12 @@ async function findingsOf(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<readonly CheckFinding[]> {
-  const { source, destination } = await reachEach(options, signal);
+  const connections = connectionsOf(options);
+  const { source, destination } = await reachEach(connections, signal);
   if (source instanceof SyncError || destination instanceof SyncError)
     return unreachable({ source, destination });
   await using programs = await Programs.open({
-    uris: options,
+    options,
     digest: optionsDigest(body),
     isTried: true,
     logFile: options.logFile,

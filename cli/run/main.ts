@@ -12,7 +12,7 @@ import { Migration } from './migration.ts';
 import { beginSync, lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
 import { planOf } from './plan.ts';
 import { Programs } from './programs.ts';
-import { reachBoth, type Sides } from './reach.ts';
+import { connectionsOf, reachBoth, type Sides } from './reach.ts';
 import { startBodyOf } from './start-body.ts';
 import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { summaryOf, summaryText } from './summary.ts';
@@ -52,9 +52,9 @@ export async function runMigration(
   try {
     const body = startBodyOf(options);
     screen.step('inspecting both deployments');
-    const topologies = await reachBoth(options, signal);
+    const topologies = await reachBoth(connectionsOf(options), signal);
     await using programs = await Programs.open({
-      uris: options,
+      options,
       digest: optionsDigest(body),
       isTried: options.dryRun,
       logFile: options.logFile,
@@ -99,7 +99,7 @@ async function servePage(
 async function tryOut(run: Run): Promise<number> {
   const { options, body, topologies, signal } = run;
   const found = await lookAtSync(run);
-  const plan = await planOf(options.source, body, signal);
+  const plan = await planOf(connectionsOf(options).source, body, signal);
   let refusal: SyncError | undefined;
   try {
     await requireOwnSync(run, found);

@@ -1,3 +1,4 @@
+import { connectionOptions } from '../../mongo/connection.ts';
 import { outputFormats } from '../render/formats.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { readerGoneExitCode } from '../../service/terminal.ts';
@@ -20,6 +21,8 @@ const deployments = {
     description:
       'connection string of the deployment to move it to: empty, unless --initial-data is Present',
   },
+  ...connectionOptions('source', 'the source'),
+  ...connectionOptions('destination', 'the destination'),
   dryRun: {
     type: 'boolean',
     default: false,
@@ -69,6 +72,9 @@ const presentation = {
 
 /** The options of `clustersync run`. */
 export const runOptionTable = { ...deployments, ...startFlags, ...limitFlags, ...presentation };
+
+/** Where the deployments are, and how they are reached. */
+export type DeploymentOptions = Options<typeof deployments>;
 
 export type RunOptions = Options<typeof runOptionTable>;
 

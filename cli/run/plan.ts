@@ -1,3 +1,4 @@
+import type { Connection } from '../../mongo/connection.ts';
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { listIndexes, listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import { FilterSelection, type EntrySelection } from '../../mongo/filter-selection.ts';
@@ -32,11 +33,14 @@ export interface PlannedCollection {
 
 /** Examines which part of the source is selected, and its size. Sizes are the server's own figures. */
 export async function planOf(
-  uri: string,
+  connection: Connection,
   { includeNamespaces, excludeNamespaces }: StartBody,
   signal: AbortSignal,
 ): Promise<Plan> {
-  await using source = createClusterClient({ uri, option: 'source', appName: 'clustersync run' });
+  await using source = createClusterClient({
+    ...connection,
+    ...{ option: 'source', appName: 'clustersync run' },
+  });
   const filter = new NamespaceFilter(
     {
       ...(includeNamespaces ? { includeNamespaces } : {}),

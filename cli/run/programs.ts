@@ -3,23 +3,42 @@ import { createWriteStream } from 'node:fs';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import type { Topology } from '../../mongo/topology.ts';
+import { connectionOptions, type GivenConnection } from '../../mongo/connection.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { environmentName } from '../../service/options.ts';
 import { ApiClient } from '../api/api-client.ts';
 import { VerifierApi } from '../api/verifier-api.ts';
 import { ChildProgram, type ProgramSpec } from './child-program.ts';
 import { Instances } from '../api/instances.ts';
+import type { DeploymentOptions } from './options.ts';
 import type { Sides } from './reach.ts';
 
 /** What the programs of a migration need. */
 export interface ProgramSettings {
-  readonly uris: Sides<string>;
+  readonly options: DeploymentOptions;
   /** Of the start options: commands are for the sync that was started with these. */
   readonly digest: string;
   /** Whether the syncers must change nothing: they only report the existing sync. */
   readonly isTried: boolean;
   readonly logFile: string | undefined;
   readonly onWarning: (text: string) => void;
+}
+
+/** What was given for the connections to a side, by the names that another program has for these options. */
+function connectionValues(
+  side: keyof Sides<unknown>,
+  prefix: string,
+  options: DeploymentOptions,
+): Record<string, string> {
+  const names = Object.keys(connectionOptions(side, side)) as (keyof GivenConnection<
+    typeof side
+  >)[];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = options[name];
+      return value === undefined ? [] : [[`${prefix}${name.slice(side.length)}`, value]];
+    }),
+  );
 }
 
 /** The name of the verification of a migration in its metadata store. */
@@ -64,15 +83,18 @@ export class Programs implements AsyncDisposable {
 
   /** Starts one syncer for a replica set, and one for each shard of a sharded cluster. */
   async startSyncers({ kind, shards }: Topology, signal: AbortSignal): Promise<Instances> {
-    const { digest, isTried, uris } = this.#settings;
-    const { source, destination } = uris;
+    const { digest, isTried, options: given } = this.#settings;
+    const connections = {
+      ...{ cluster0: given.source, cluster1: given.destination },
+      ...connectionValues('source', 'cluster0', given),
+      ...connectionValues('destination', 'cluster1', given),
+    };
     const ids = kind === 'sharded' ? shards : [undefined];
     const syncers = await Promise.all(
       ids.map(async (id, index) => {
         const name = id === undefined ? 'the syncer' : `the syncer of ${id}`;
         const options = {
-          cluster0: source,
-          cluster1: destination,
+          ...connections,
           continues: isTried ? 'none' : digest,
           ...(id === undefined ? {} : { id, preferCoordinator: String(index === 0) }),
         };
@@ -85,10 +107,11 @@ export class Programs implements AsyncDisposable {
 
   /** Starts the verifier. @param attempt - a higher one than before starts over. */
   async startVerifier(attempt: number, signal: AbortSignal): Promise<VerifierApi> {
-    const { source, destination } = this.#settings.uris;
+    const { options: given } = this.#settings;
     const options = {
-      srcURI: source,
-      destURI: destination,
+      ...{ srcURI: given.source, destURI: given.destination },
+      ...connectionValues('source', 'src', given),
+      ...connectionValues('destination', 'dest', given),
       verification: verificationName,
       attempt: String(attempt),
       id: verificationName,

@@ -1,5 +1,8 @@
+import { connectionOf, type Connection } from '../../mongo/connection.ts';
 import { askTopology, type Topology } from '../../mongo/topology.ts';
 import { SyncError, toSyncError } from '../../service/errors.ts';
+import { kebabCase } from '../../service/options.ts';
+import type { DeploymentOptions } from './options.ts';
 
 /** A reachable deployment is found much faster; a user waits no longer than this. */
 const deadlineMs = 8_000;
@@ -7,10 +10,17 @@ const deadlineMs = 8_000;
 /** The connection strings come from the user of this machine, who may name its files. */
 const asker = { appName: 'clustersync run', refusesFiles: false } as const;
 
-/** The two connection strings of a migration. */
+/** The two deployments of a migration. */
 export interface Sides<T> {
   readonly source: T;
   readonly destination: T;
+}
+
+/** How both deployments are reached. @throws SyncError InvalidOption. */
+export function connectionsOf(options: DeploymentOptions): Sides<Connection> {
+  const given = (side: keyof Sides<unknown>): Connection =>
+    connectionOf(side, options, { option: side, uri: options[side], spell: kebabCase });
+  return { source: given('source'), destination: given('destination') };
 }
 
 /**
@@ -19,14 +29,14 @@ export interface Sides<T> {
  * TopologyNotSupported, in a sentence that says which of the two it is about.
  */
 export async function reachBoth(
-  uris: Sides<string>,
+  connections: Sides<Connection>,
   signal: AbortSignal,
 ): Promise<Sides<Topology>> {
   const failed = new AbortController();
   const either = AbortSignal.any([signal, failed.signal]);
   const found = (['source', 'destination'] as const).map(async (side) => {
     try {
-      return await reach(side, uris[side], either);
+      return await reach(side, connections[side], either);
     } catch (error) {
       // Reports the first known error without waiting for the other deployment.
       failed.abort(error);
@@ -43,12 +53,12 @@ export async function reachBoth(
 
 /** The topologies of both deployments, or the error for each that cannot be reached: as {@link reachBoth} throws the first. */
 export async function reachEach(
-  uris: Sides<string>,
+  connections: Sides<Connection>,
   signal: AbortSignal,
 ): Promise<Sides<Topology | SyncError>> {
   const found = (['source', 'destination'] as const).map(async (side) => {
     try {
-      return await reach(side, uris[side], signal);
+      return await reach(side, connections[side], signal);
     } catch (error) {
       signal.throwIfAborted();
       return toSyncError(error);
@@ -60,13 +70,13 @@ export async function reachEach(
 }
 
 async function reach(
-  side: keyof Sides<string>,
-  uri: string,
+  side: keyof Sides<unknown>,
+  connection: Connection,
   signal: AbortSignal,
 ): Promise<Topology> {
   const deadline = AbortSignal.timeout(deadlineMs);
   try {
-    return await askTopology(uri, asker, AbortSignal.any([signal, deadline]));
+    return await askTopology(connection, asker, AbortSignal.any([signal, deadline]));
   } catch (error) {
     signal.throwIfAborted();
     if (deadline.aborted) {

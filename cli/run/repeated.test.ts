@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connectionOptions } from '../../mongo/connection.ts';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,6 +49,14 @@ const flags: Readonly<Record<string, Row>> = {
   ),
   source: ['as its deployments are', { source: 'mongodb://older/' }],
   destination: ['as its deployments are', { destination: 'mongodb://newer/' }],
+  ...Object.fromEntries(
+    (['source', 'destination'] as const).flatMap((side) =>
+      Object.keys(connectionOptions(side, side)).map((name): [string, Row] => [
+        name,
+        ['the same sync', { [name]: 'other' }],
+      ]),
+    ),
+  ),
   dryRun: ['the same sync', { dryRun: true }],
   commitWhenCaughtUp: ['the same sync', { commitWhenCaughtUp: true }],
   maxLagSeconds: ['the same sync', { maxLagSeconds: 60 }],

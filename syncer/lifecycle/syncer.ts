@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Connection } from '../../mongo/connection.ts';
 import { naming } from '../../mongo/named-error.ts';
 import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
@@ -27,8 +28,7 @@ import {
   askerOf,
   type ClusterPair,
   type Clusters,
-  type Connection,
-  connectionOf,
+  clusterConnection,
   createClusters,
 } from '../store/clusters.ts';
 import { digestOf } from '../store/instances.ts';
@@ -89,7 +89,7 @@ export class Syncer {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
-    this.#connection = connectionOf('cluster1', options);
+    this.#connection = clusterConnection('cluster1', options);
     registerStateMetrics(this.monitor, () => this.#sync);
   }
 
@@ -417,9 +417,8 @@ export class Syncer {
   }
 
   async #proveHosts({ topologies }: ClusterPair): Promise<void> {
-    const { uri, tls } = this.#connection;
-    const question = { ...askerOf(this.#options), deployment: topologies.cluster1, tls };
-    this.#provenHosts = await provenHosts(uri, question, this.#signal);
+    const question = { ...askerOf(this.#options), deployment: topologies.cluster1 };
+    this.#provenHosts = await provenHosts(this.#connection, question, this.#signal);
   }
 
   /** Reads the record while this instance is paused, until the signal is aborted. */

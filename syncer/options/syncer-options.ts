@@ -1,6 +1,5 @@
 import { connectionFileOptions } from '../../mongo/connection-options.ts';
-import { connectionLoginOptions } from '../../mongo/connection-login.ts';
-import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
+import { connectionOptions } from '../../mongo/connection.ts';
 import { SyncError } from '../../service/errors.ts';
 import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
@@ -23,10 +22,8 @@ export const syncerOptionTable = {
     valueName: 'uri',
     description: 'connection string of cluster1',
   },
-  ...connectionLoginOptions('cluster0', 'cluster0'),
-  ...connectionTlsOptions('cluster0', 'cluster0'),
-  ...connectionLoginOptions('cluster1', 'cluster1'),
-  ...connectionTlsOptions('cluster1', 'cluster1'),
+  ...connectionOptions('cluster0', 'cluster0'),
+  ...connectionOptions('cluster1', 'cluster1'),
   id: {
     type: 'string',
     default: 'syncer',

@@ -1,6 +1,5 @@
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
-import { withLogin } from '../../mongo/connection-login.ts';
-import { readConnectionTls, type ConnectionTls } from '../../mongo/connection-tls.ts';
+import { connectionOf, type Connection } from '../../mongo/connection.ts';
 import { deploymentOf, type Deployment } from '../../mongo/deployment.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import type { Asker, Topology } from '../../mongo/topology.ts';
@@ -23,19 +22,9 @@ export function askerOf({ id, connectionFiles }: SyncerOptions): Asker {
   return { appName: `${syncerName}${id}`, refusesFiles: connectionFiles === 'refuse' };
 }
 
-/** How the servers of a cluster are reached. */
-export interface Connection {
-  /** With the user and the password, wherever they were given. */
-  readonly uri: string;
-  readonly tls: ConnectionTls | undefined;
-}
-
-/** @throws SyncError InvalidOption. */
-export function connectionOf(option: ClusterName, options: SyncerOptions): Connection {
-  return {
-    uri: withLogin(option, options, { option, uri: options[option] }),
-    tls: readConnectionTls(option, options),
-  };
+/** How a cluster is reached. @throws SyncError InvalidOption. */
+export function clusterConnection(option: ClusterName, options: SyncerOptions): Connection {
+  return connectionOf(option, options, { option, uri: options[option] });
 }
 
 /** Creates the clients of both clusters. Nothing connects before the first command. */
@@ -43,7 +32,7 @@ export function createClusters(options: SyncerOptions): Clusters {
   const client = (option: ClusterName): ClusterClient =>
     createClusterClient({
       ...{ option, ...askerOf(options) },
-      ...connectionOf(option, options),
+      ...clusterConnection(option, options),
     });
   return { cluster0: client('cluster0'), cluster1: client('cluster1') };
 }

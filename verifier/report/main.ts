@@ -1,6 +1,5 @@
 import { createClusterClient } from '../../mongo/cluster-client.ts';
-import { withLogin } from '../../mongo/connection-login.ts';
-import { readConnectionTls } from '../../mongo/connection-tls.ts';
+import { connectionOf } from '../../mongo/connection.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -32,10 +31,9 @@ export async function writeReport(
 ): Promise<number> {
   const { metaURI, verification, format, reportValues } = options;
   await using cluster = createClusterClient({
-    uri: withLogin('meta', options, { option: 'metaURI', uri: metaURI }),
+    ...connectionOf('meta', options, { option: 'metaURI', uri: metaURI }),
     option: 'metaURI',
     appName: 'clustersync verifier report',
-    tls: readConnectionTls('meta', options),
   });
   const identity = { verification, id: 'report', incarnation: 'report', attempt: undefined };
   const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };

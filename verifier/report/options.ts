@@ -1,5 +1,4 @@
-import { connectionLoginOptions } from '../../mongo/connection-login.ts';
-import { connectionTlsOptions } from '../../mongo/connection-tls.ts';
+import { connectionOptions } from '../../mongo/connection.ts';
 import type { Options, OptionTable } from '../../service/options.ts';
 import { reportFormats } from './report.ts';
 
@@ -13,8 +12,7 @@ export const reportOptionTable = {
     description:
       'connection string of the metadata store: the destination, unless the verifier was given another one',
   },
-  ...connectionLoginOptions('meta', 'the metadata store'),
-  ...connectionTlsOptions('meta', 'the metadata store'),
+  ...connectionOptions('meta', 'the metadata store'),
   verification: {
     type: 'string',
     default: 'verification',

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { MongoClient } from 'mongodb';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { destinationHeader } from '../../../sync-api/headers.ts';
+import { CliProcess } from '../../ground/cli-process.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import {
@@ -190,6 +191,40 @@ describe('connections by TLS', () => {
     const login = { cluster1UserFile: path('user'), cluster1PasswordFile: path('password') };
     assert.equal(await provenHosts({}, 'certificate'), 'mongodb://localhost:port');
     assert.equal(await provenHosts(login, 'password'), 'mongodb://localhost:port');
+  });
+
+  it('are options of clustersync run, too', async () => {
+    const [source, destination] = sets;
+    assert.ok(source && destination);
+    await using admin = new MongoClient(destination.uri('admin'));
+    for (const name of ['shop', 'clustersync_internal', 'migration_verification_metadata'])
+      await admin.db(name).dropDatabase();
+    await using writer = new MongoClient(source.uri('admin'));
+    await writer.db('more').collection('items').insertOne({ a: 1 });
+    const ofSide = (side: string): string[] => [
+      ...[`--${side}-ca-file`, path('ca.crt'), `--${side}-certificate-file`, path('client.crt')],
+      ...[`--${side}-key-file`, path('client.key')],
+    ];
+    const files = { source: x509Uri('source'), destination: uriWithoutUser(destination) };
+    const args = [
+      ...['run', '--source-file', '{source}', '--destination-file', '{destination}'],
+      ...['--include-namespaces', 'more', '--commit-when-caught-up', '--output', 'json'],
+      ...[...ofSide('source'), ...ofSide('destination')],
+    ];
+    await using without = await CliProcess.start([...args, '--dry-run'], { files });
+    assert.equal((await without.end()).exitCode, 2);
+    assert.match(await without.errors(), /the destination: .*requires authentication/);
+    const login = ['--destination-user', 'syncer', '--destination-password-file', path('password')];
+    await using cli = await CliProcess.start([...args, ...login], { files });
+    assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+    const { verdict, documentsCompared } = JSON.parse(await cli.output()) as Readonly<
+      Record<string, unknown>
+    >;
+    assert.deepEqual([verdict, documentsCompared], ['equal', 1]);
+    const wrong = [...login, '--source-ca-file', path('user')];
+    await using refused = await CliProcess.start([...args, ...wrong], { files });
+    assert.equal((await refused.end()).exitCode, 2);
+    assert.match(await refused.errors(), /--source-ca-file: the file is not, or not only, PEM/);
   });
 
   it('of the metadata store are refused without its connection string', async () => {

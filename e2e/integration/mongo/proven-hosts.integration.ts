@@ -23,7 +23,7 @@ describe('the hosts at which somebody has logged in', () => {
       startReplicaSet({ members: 1, syncerRoles: 'destination' }),
     ]);
     for (const set of [own, other]) running.use(set);
-    deployment = await askTopology(own.uri('syncer'), asker, signal);
+    deployment = await askTopology({ uri: own.uri('syncer') }, asker, signal);
   });
 
   after(async () => {
@@ -36,7 +36,7 @@ describe('the hosts at which somebody has logged in', () => {
 
   async function proven(hosts: readonly string[], user: string): Promise<string> {
     const uri = `mongodb://${user}${hosts.join()}/?replicaSet=rs0&authSource=admin`;
-    return await provenHosts(uri, { ...asker, deployment }, signal);
+    return await provenHosts({ uri }, { ...asker, deployment }, signal);
   }
 
   it('are all members of the deployment, secondaries too, and none of another one that knows the same user', async () => {
@@ -80,6 +80,6 @@ describe('the hosts at which somebody has logged in', () => {
       ['mongodb+srv://user:secret@a.example.com/', 'mongodb+srv://a.example.com'],
       ['mongodb://user:pa@ss/word@a.example.com/', ''],
     ] as const)
-      assert.equal(await provenHosts(uri, { ...asker, deployment }, signal), expected);
+      assert.equal(await provenHosts({ uri }, { ...asker, deployment }, signal), expected);
   });
 });

@@ -79,7 +79,7 @@ describe('a sync is known by the options that it was started with', () => {
     await until('it is told', async () => (await told(running.url)) === expected);
     const asker = { appName: 'test', refusesFiles: true };
     const uri = pair.destination.set.uri('syncer');
-    const deployment = await askTopology(uri, asker, new AbortController().signal);
+    const deployment = await askTopology({ uri }, asker, new AbortController().signal);
     assert.deepEqual([...digests], [deploymentDigest(deployment)]);
     assert.ok(!deploymentDigest(deployment).includes(deployment.clusterId));
   });
