@@ -32,6 +32,11 @@ const rule = (cel: string): SchemaNode => ({
   'x-kubernetes-validations': [{ rule: cel, message: cel }],
 });
 
+const newRule = (cel: string): SchemaNode => ({
+  ...text,
+  'x-kubernetes-validations': [{ rule: cel, message: cel, optionalOldSelf: true }],
+});
+
 const broken: readonly (readonly [string, SchemaNode, SchemaNode | undefined, string])[] = [
   ['a field is removed', text, undefined, 'v1.field is gone'],
   ['a type is another', text, { type: 'integer' }, 'v1.field: the type is integer, and was string'],
@@ -67,6 +72,12 @@ const broken: readonly (readonly [string, SchemaNode, SchemaNode | undefined, st
   ['a default is removed', { default: 1 }, {}, 'v1.field: default has changed'],
   ['null is refused', { nullable: true }, {}, 'v1.field: null is refused'],
   ['a rule is added', text, rule('self != ""'), 'v1.field: a rule is new: self != ""'],
+  [
+    'a rule is added that knows of former values, and does not let them be',
+    text,
+    newRule('oldSelf.orValue("") == self'),
+    'v1.field: a rule is new: oldSelf.orValue("") == self',
+  ],
   [
     'a rule is changed',
     rule('self != ""'),
@@ -118,6 +129,12 @@ const kept: readonly (readonly [string, SchemaNode | undefined, SchemaNode])[] =
   ],
   ['a rule is given up', rule('self != ""'), text],
   ['fields become a map', object({ a: text }), map(text)],
+  ['a rule is added for new objects', text, newRule('oldSelf.hasValue() || self != ""')],
+  [
+    'a rule is added for new values',
+    text,
+    newRule('(oldSelf.hasValue() && oldSelf.value() == self) || self != ""'),
+  ],
 ];
 
 describe('incompatibilities', () => {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { rulesOf, type SchemaNode } from './json-schema.ts';
+import { rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
 
 /** The parts of a CustomResourceDefinition that its users rely on. */
 export interface ServedDefinition {
@@ -25,9 +25,13 @@ const constraints = ['pattern', 'format', 'uniqueItems', 'exclusiveMinimum', 'ex
 /** Keywords that may not be changed at all: the meaning of an absent field, and how changes of it are merged. */
 const meanings = ['default', 'x-kubernetes-list-type', 'x-kubernetes-list-map-keys'];
 
+/** How a rule begins that every existing object passes: at all, or as long as the value does not change. */
+const passesOld = ['oldSelf.hasValue() || ', '(oldSelf.hasValue() && oldSelf.value() == self) || '];
+
 /**
  * The changes in a definition that break objects, manifests or clients of a former one, each as a sentence. A changed CEL rule
- * counts as a new one: its text does not show which values it rejects.
+ * counts as a new one: its text does not show which values it rejects. A rule that applies to new values alone breaks no object; that
+ * what it refuses has never worked is for its author to know.
  */
 export function incompatibilities(former: ServedDefinition, next: ServedDefinition): string[] {
   const named = (['group', 'scope'] as const).filter(
@@ -91,10 +95,15 @@ function narrowings(former: SchemaNode, next: SchemaNode, path: string): string[
     ...(former['nullable'] === true && next['nullable'] !== true ? ['null is refused'] : []),
     ...rulesOf(next)
       .filter(({ rule }) => !rulesOf(former).some((each) => each.rule === rule))
+      .filter((each) => !isOfNewValues(each))
       .map(({ rule }) => `a rule is new: ${rule}`),
   ]
     .map((text) => `${path}: ${text}`)
     .concat(narrowedParts(former, next, path));
+}
+
+function isOfNewValues({ rule, optionalOldSelf = false }: ValidationRule): boolean {
+  return optionalOldSelf && passesOld.some((start) => rule.startsWith(start));
 }
 
 function narrowedType({ type: former }: SchemaNode, { type: next }: SchemaNode): string[] {

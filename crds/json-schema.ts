@@ -19,6 +19,8 @@ export interface ValidationRule {
   readonly rule: string;
   readonly message: string;
   readonly fieldPath?: string;
+  /** Whether it also applies to a new value: `oldSelf` is optional then. */
+  readonly optionalOldSelf?: boolean;
 }
 
 /** The CEL rules of a node. */

@@ -1,7 +1,11 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { format } from 'prettier';
 import { Registry } from 'prom-client';
-import { correctionCounter, registerResourceMetrics } from '../operator/metrics.ts';
+import {
+  correctionCounter,
+  registerNamespaceMetrics,
+  registerResourceMetrics,
+} from '../operator/metrics.ts';
 import { KubeMetrics } from '../operator/kube/metrics.ts';
 import { checkOptionTable } from '../cli/check/options.ts';
 import { runOptionTable } from '../cli/run/options.ts';
@@ -287,7 +291,9 @@ export function metricsOfPrograms(): Readonly<Record<string, readonly Metric[]>>
     latest: new LatestStatuses(),
     syncVerifications: nothing,
     isActive: () => false,
+    isKnown: () => false,
   });
+  registerNamespaceMetrics(operator, () => new Map());
   new KubeMetrics(operator);
   return {
     syncer: metricsIn(syncer.registry),

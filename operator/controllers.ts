@@ -5,13 +5,16 @@ import { StartChecks } from './clustersync/start-checks.ts';
 import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersync/syncer-client.ts';
 import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
-import { operandStoreOf, watchedNamespaces, type OperatorRuntime } from './operator-runtime.ts';
+import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
+import { objectKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
 import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
+import type { ObjectLookup } from './operand/object-cache.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
 import { QuestionTurns } from './operand/question-turns.ts';
+import { PostponedKeys } from './postponed-keys.ts';
 import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
 import {
@@ -25,16 +28,13 @@ const workers = 8;
 /** The rest is left to other namespaces, so that one namespace cannot block the others. */
 const workersPerNamespace = 4;
 
-/** Reconciles the resources of both kinds, from when the caches are filled until the signal is aborted. */
+/** Reconciles the resources of both kinds until the signal is aborted: those of each namespace from when its caches are filled. */
 export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSignal): Promise<void> {
   const { caches, logger, tokenKey } = runtime;
   await tokenKey.establish(leading);
-  await Promise.all(
-    Object.values(caches).map(async (cache) => {
-      await cache.synced(leading);
-    }),
-  );
-  logger.info('caches filled; reconciling');
+  // Who has which destination is known for all namespaces, or for none.
+  await caches.leases.synced(leading);
+  logger.info('reconciling');
   const store = operandStoreOf(runtime);
   const turns = new QuestionTurns();
   const syncs = runClusterSyncs(runtime, store, turns, leading);
@@ -64,22 +64,21 @@ function runClusterSyncs(
   turns: QuestionTurns,
   leading: AbortSignal,
 ): Running {
-  const { client, recorder, settings, caches, latest, logger, options } = runtime;
-  const namespaces = watchedNamespaces(options);
+  const { client, recorder, settings, caches, watched, latest, logger, options } = runtime;
   const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
-  // In a namespace of another operator, only that operator can tell who is gone.
-  const isWatched = (namespace: string): boolean =>
-    namespaces.length === 0 || namespaces.includes(namespace);
+  // In a namespace of another operator, only that operator can tell who is gone; in one that cannot be read now, nobody can.
   const isGone = (holder: LeaseHolder): boolean =>
-    isWatched(holder.namespace) &&
+    watched.isKnown(holder.namespace) &&
     caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
-  const claims = new DestinationClaims(book, { ...caches, isGone });
+  const isUnseen = ({ namespace }: LeaseHolder): boolean => watched.isUnseen(namespace);
+  const claims = new DestinationClaims(book, { ...caches, isGone, isUnseen });
   const holds = new HoldKeeper(book, new Workloads(client), {
     isGone,
     isAtWork: (holder) => claims.isAtWork(holder),
   });
   return runController<SyncerProgress, SyncerCommand>(runtime, leading, {
     name: 'clustersync',
+    objects: caches.clusterSyncs,
     turns,
     api: syncerApi,
     reconcilerOf: (monitor, add) => {
@@ -113,6 +112,7 @@ function runVerifications(
   const { client, recorder, settings, caches } = runtime;
   return runController<VerifierProgress, VerifierCommand>(runtime, leading, {
     name: 'syncverification',
+    objects: caches.syncVerifications,
     turns,
     api: verifierApi,
     reconcilerOf: (monitor) => {
@@ -132,6 +132,7 @@ function runVerifications(
 
 interface ControlledKind<P, C extends string> {
   readonly name: string;
+  readonly objects: ObjectLookup<KubeObject>;
   readonly turns: QuestionTurns;
   readonly api: OperandApi<P, C>;
   /** @param add - queues the object of a key. */
@@ -139,7 +140,11 @@ interface ControlledKind<P, C extends string> {
     monitor: OperandMonitor<P, C>,
     add: (key: string) => void,
   ) => {
-    readonly reconciler: { readonly reconcile: Reconcile };
+    readonly reconciler: {
+      readonly reconcile: Reconcile;
+      /** Ends what is under way for a key, until it is reconciled again. */
+      readonly pause: (key: string) => void;
+    };
     /** Runs beside it, and ends with it. */
     readonly background: readonly AsyncDisposable[];
   };
@@ -147,18 +152,25 @@ interface ControlledKind<P, C extends string> {
 
 /** Runs a controller, and the monitor of its operands. */
 function runController<P, C extends string>(
-  { logger, metrics, mayAct }: OperatorRuntime,
+  { logger, metrics, mayAct, watched }: OperatorRuntime,
   leading: AbortSignal,
-  { name, turns, api, reconcilerOf }: ControlledKind<P, C>,
+  { name, objects, turns, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string, isUrgent = false): void => {
     controller.queue.add(key, isUrgent);
   };
   const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand: mayAct });
   const { reconciler, background } = reconcilerOf(monitor, add);
+  const cached = (): string[] => objects.list().map(({ metadata }) => objectKey(metadata));
+  const postponed = new PostponedKeys({ watched, cached, add });
   const controller = new Controller({
     name,
-    reconcile: async (key, context) => await reconciler.reconcile(key, context),
+    reconcile: async (key, context) => {
+      const result = postponed.postpone(key) ? {} : await reconciler.reconcile(key, context);
+      // What was decided when its namespace had just become unknown is decided again.
+      if (postponed.postpone(key)) reconciler.pause(key);
+      return result;
+    },
     logger,
     metrics,
     workers,

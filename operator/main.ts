@@ -11,6 +11,7 @@ import { OperatorSource } from './dashboard/operator-source.ts';
 import {
   openCaches,
   operandStoreOf,
+  watchedBy,
   watchedNamespaces,
   type OperatorRuntime,
 } from './operator-runtime.ts';
@@ -19,15 +20,14 @@ import { EventRecorder } from './kube/event-recorder.ts';
 import { loadKubeConfig } from './kube/transport.ts';
 import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
-import { correctionCounter, registerResourceMetrics } from './metrics.ts';
+import type { KubeObject } from './kube/resource.ts';
+import { correctionCounter, registerNamespaceMetrics, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { TokenKey } from './operand/token-key.ts';
 import { overlayFields } from './operand/pod-template.ts';
 import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
-/** A restarting API server is no reason to become unready. */
-const maxBehindMs = 15_000;
 const controllerName = 'clustersync.dev/operator';
 
 /**
@@ -58,6 +58,7 @@ export async function startOperator(
     instance: hostname(),
   });
   const caches = openCaches(client, options, logger);
+  const watched = watchedBy(caches, options, logger);
   const runtime: OperatorRuntime = {
     options,
     logger,
@@ -66,6 +67,7 @@ export async function startOperator(
     metrics,
     recorder,
     caches,
+    watched,
     latest: new LatestStatuses(),
     corrections: correctionCounter(registry),
     settings: settingsOf(options),
@@ -75,23 +77,28 @@ export async function startOperator(
       logger,
     ),
   };
-  registerResourceMetrics(registry, { ...caches, latest: runtime.latest, isActive: mayAct });
-  const all = Object.values(caches);
+  registerResourceMetrics(registry, {
+    isKnown: ({ metadata }: KubeObject) => watched.isKnown(metadata.namespace ?? ''),
+    ...{ ...caches, latest: runtime.latest, isActive: mayAct },
+  });
+  registerNamespaceMetrics(registry, () => watched.named());
+  const whyNotReady = (): string | undefined =>
+    watched.whyNotReady() ??
+    (elector?.isInTouch() === false ? 'the leader election is out of touch' : undefined);
   await using server = await startHttpServer({
     host: options.host,
     port: options.port,
     routes: [],
     logger,
     metrics: registry,
-    isReady: () =>
-      all.every(({ hasSynced, behindMs }) => hasSynced && behindMs < maxBehindMs) &&
-      (elector?.isInTouch() ?? true),
+    isReady: () => whyNotReady() === undefined,
+    whyNotReady,
     isAlive: () => elector?.isAlive() ?? true,
   });
   await using dashboard = options.dashboard ? await openDashboard(runtime) : undefined;
   onListening?.(server.port, dashboard?.port);
   await together(signal, (stopping) => [
-    ...all.map(async (cache) => {
+    ...Object.values(caches).map(async (cache) => {
       await cache.run(stopping);
     }),
     recorder.run(stopping),
@@ -104,7 +111,7 @@ export async function startOperator(
 }
 
 async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer> {
-  const { options, client, caches, latest, logger, mayAct } = runtime;
+  const { options, client, caches, watched, latest, logger, mayAct } = runtime;
   return await startDashboard({
     host: options.dashboardHost,
     port: options.dashboardPort,
@@ -116,6 +123,8 @@ async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer>
       latest,
       store: operandStoreOf(runtime),
       namespaces: watchedNamespaces(options),
+      unknown: () =>
+        [...watched.named()].flatMap(([namespace, isKnown]) => (isKnown ? [] : [namespace])),
       isActive: mayAct,
     }),
   });

@@ -14,6 +14,8 @@ export interface ResourceMetricsSources {
   readonly syncVerifications: ObjectLookup<SyncVerification>;
   /** Only the leader reports them, so that sums over all operators are right. */
   readonly isActive: () => boolean;
+  /** Whether an object is known to be as it is in the cache: otherwise nothing is reported of it. */
+  readonly isKnown: (object: KubeObject) => boolean;
 }
 
 /**
@@ -22,11 +24,17 @@ export interface ResourceMetricsSources {
  */
 export function registerResourceMetrics(
   registry: Registry,
-  { clusterSyncs, latest, syncVerifications, isActive }: ResourceMetricsSources,
+  { clusterSyncs, latest, syncVerifications, isActive, isKnown }: ResourceMetricsSources,
 ): void {
   const syncs = (): ClusterSync[] =>
-    isActive() ? clusterSyncs.list().map((sync) => latest.newest(sync)) : [];
-  const verifications = (): SyncVerification[] => (isActive() ? syncVerifications.list() : []);
+    isActive()
+      ? clusterSyncs
+          .list()
+          .filter(isKnown)
+          .map((sync) => latest.newest(sync))
+      : [];
+  const verifications = (): SyncVerification[] =>
+    isActive() ? syncVerifications.list().filter(isKnown) : [];
   const figure = (
     name: string,
     help: string,
@@ -69,6 +77,22 @@ export function registerResourceMetrics(
       })),
   );
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
+}
+
+/** Adds the metric of the namespaces that were named. @param named - whether each of them can be watched. */
+export function registerNamespaceMetrics(
+  registry: Registry,
+  named: () => ReadonlyMap<string, boolean>,
+): void {
+  new Gauge({
+    name: 'clustersync_operator_namespace_watched',
+    help: 'Whether the operator can watch a namespace of `watchNamespaces`: 1 or 0.',
+    labelNames: ['namespace'],
+    registers: [registry],
+    collect() {
+      for (const [namespace, isWatched] of named()) this.set({ namespace }, isWatched ? 1 : 0);
+    },
+  });
 }
 
 /** Counts changes by others to the operator's objects. */

@@ -11,6 +11,7 @@ import type { LatestStatuses } from './operand/latest-statuses.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
 import { OperandStore } from './operand/operand-store.ts';
+import { WatchedNamespaces } from './operand/watched-namespaces.ts';
 import type { TokenKey } from './operand/token-key.ts';
 import type { OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
@@ -27,6 +28,7 @@ export interface OperatorRuntime {
   readonly settings: OperandSettings;
   readonly tokenKey: TokenKey;
   readonly caches: ReturnType<typeof openCaches>;
+  readonly watched: WatchedNamespaces;
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly corrections: Counter<'kind'>;
 }
@@ -59,6 +61,21 @@ export function openCaches(client: KubeClient, options: OperatorOptions, logger:
       labelSelector: managedSelector,
     }),
   };
+}
+
+/** Which namespaces the caches know. */
+export function watchedBy(
+  { leases: ownLeases, ...caches }: OperatorRuntime['caches'],
+  options: OperatorOptions,
+  logger: Logger,
+): WatchedNamespaces {
+  return new WatchedNamespaces({
+    caches: Object.values(caches),
+    namespaces: watchedNamespaces(options),
+    leases: ownLeases,
+    leaseNamespace: options.leaseNamespace,
+    logger,
+  });
 }
 
 /** What operands are created with. */

@@ -64,6 +64,8 @@ export interface HttpServerOptions {
   readonly metrics: Registry;
   /** Whether /readyz answers 200. */
   readonly isReady: () => boolean;
+  /** Why it does not: part of its answer, which anybody may read. */
+  readonly whyNotReady?: () => string | undefined;
   /** If false, /healthz answers 503, so that the process is restarted. Without it, any answer counts as healthy. */
   readonly isAlive?: () => boolean;
   /**
@@ -181,7 +183,7 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
         answerProbe(ctx, options.isAlive?.() ?? true, 'not alive');
         return;
       case '/readyz':
-        answerProbe(ctx, options.isReady(), 'not ready');
+        answerProbe(ctx, options.isReady(), unreadiness(options));
         return;
       case '/metrics':
         ctx.type = options.metrics.contentType;
@@ -191,6 +193,11 @@ function serveHealth(options: HttpServerOptions): Koa.Middleware {
         await next();
     }
   };
+}
+
+function unreadiness({ whyNotReady }: HttpServerOptions): string {
+  const reason = whyNotReady?.();
+  return reason === undefined ? 'not ready' : `not ready: ${reason}`;
 }
 
 function answerProbe(ctx: Koa.Context, isGood: boolean, otherwise: string): void {

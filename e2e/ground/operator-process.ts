@@ -66,6 +66,14 @@ export class OperatorProcess implements AsyncDisposable {
     );
   }
 
+  /** The text of its answer to the probe for readiness; empty where it does not listen yet. */
+  async readiness(): Promise<string> {
+    return await fetch(`http://127.0.0.1:${this.#port}/readyz`).then(
+      async (answer) => await answer.text(),
+      () => '',
+    );
+  }
+
   /** Its metrics, in the format of Prometheus. */
   async metrics(): Promise<string> {
     return await (await fetch(`http://127.0.0.1:${this.#port}/metrics`)).text();

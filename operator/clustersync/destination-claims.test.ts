@@ -136,6 +136,27 @@ describe('the claim to a destination', () => {
     assert.equal((await scene.pass(first)).kind, 'taken');
   });
 
+  it('stays where the namespace of its holder cannot be read, also if it is broken: the pods may be there', async () => {
+    const scene = new Scene();
+    const [first, second] = [scene.add('a'), scene.add('a')];
+    scene.logIn(first, 'a');
+    await scene.pass(first);
+    // Nothing of the holder is in the caches.
+    first.isThere = false;
+    first.hasPods = false;
+    first.replicas = 0;
+    scene.unseen.add('tenant-0');
+    scene.logIn(second, 'a');
+    assert.equal((await scene.pass(second)).kind, 'taken');
+    assert.equal(await scene.claims.release(keyOf(first), signal), false);
+    assert.deepEqual(scene.hostsOf(first), ['a']);
+    scene.break(first);
+    assert.equal((await scene.pass(second)).kind, 'taken');
+    // Everything of it is seen to be gone.
+    scene.unseen.clear();
+    assert.equal((await scene.pass(second)).kind, 'held');
+  });
+
   describe('by a name of two labels', () => {
     const other = 'another deployment';
 

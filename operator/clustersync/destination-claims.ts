@@ -44,6 +44,8 @@ export type Claim =
 export interface ClaimWitnesses {
   /** Whether a ClusterSync is known to be gone. */
   readonly isGone: (holder: LeaseHolder) => boolean;
+  /** Whether what a ClusterSync has in its namespace cannot be seen now: it may have pods. */
+  readonly isUnseen: (holder: LeaseHolder) => boolean;
   readonly statefulSets: ObjectLookup<StatefulSet>;
   readonly pods: ObjectLookup<Pod>;
 }
@@ -244,8 +246,9 @@ export class DestinationClaims {
     return isBroken(lease) && !this.#isRunning(holder);
   }
 
-  /** Whether an existing ClusterSync has pods, or should have some: they may write. */
+  /** Whether an existing ClusterSync has pods, should have some, or may have some: they may write. */
   #isRunning(holder: LeaseHolder): boolean {
+    if (this.#witnesses.isUnseen(holder)) return true;
     const set = this.#statefulSetOf(holder);
     if (set && controllerOf(set)?.uid === holder.uid && set.spec?.replicas !== 0) return true;
     return this.#podsOf(holder).length > 0;

@@ -91,9 +91,7 @@ export class ClusterSyncReconciler {
     this.#tellOfLeft(key, cached);
     const isLeft = await this.#releaseFormer(key, cached?.metadata.uid, signal);
     if (!cached) {
-      monitor.forget(key);
-      this.#options.sources.forget(key);
-      this.#options.checks.forget(key);
+      this.pause(key);
       this.#strings.delete(key);
       this.#status.forget(key);
       const { namespace, name } = parseKey(key);
@@ -142,6 +140,15 @@ export class ClusterSyncReconciler {
       return { requeueAfterMs: nextStepMs };
     }
     return { requeueAfterMs: Math.min(...delays) };
+  }
+
+  /** Ends what is under way for a key whose namespace cannot be read: where its pods are is unknown. */
+  pause(key: string): void {
+    const { monitor, sources, checks } = this.#options;
+    monitor.forget(key);
+    sources.forget(key);
+    checks.forget(key);
+    this.#settledUids.delete(key);
   }
 
   /**

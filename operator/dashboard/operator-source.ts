@@ -23,6 +23,8 @@ export interface OperatorSourceOptions {
   readonly store: OperandStore;
   /** The operator's namespaces; all if empty. */
   readonly namespaces: readonly string[];
+  /** Those of them that cannot be watched now. */
+  readonly unknown: () => readonly string[];
   /** Whether this operator is at work, and so knows the newest figures. */
   readonly isActive: () => boolean;
 }
@@ -41,10 +43,15 @@ export class OperatorSource implements DashboardSource {
   }
 
   page = (): PageInfo => {
-    const { namespaces, isActive } = this.#options;
+    const { namespaces, isActive, unknown } = this.#options;
+    const unwatched = unknown().join(', ');
+    const notes = [
+      ...(isActive() ? [] : [staleness]),
+      ...(unwatched === '' ? [] : [`What is shown of ${unwatched} is old: it cannot be watched.`]),
+    ];
     return {
       scope: namespaces.length === 0 ? 'all namespaces' : namespaces.join(', '),
-      staleness: isActive() ? null : staleness,
+      staleness: notes.length === 0 ? null : notes.join(' '),
     };
   };
 

@@ -4,7 +4,7 @@ import { backoffMs } from '../../service/sleep.ts';
 import type { KubeClient, Selection } from './client.ts';
 import { sleepOn, systemClock, type Clock } from './clock.ts';
 import { Delivery, type ObjectHandler } from './delivery.ts';
-import { isGone } from './kube-error.ts';
+import { isGone, isRefused, type KubeError } from './kube-error.ts';
 import { ObjectStore, type Indexers, type ObjectEvent } from './object-store.ts';
 import { orAborted } from '../../service/or-aborted.ts';
 import { objectKey, type KubeObject, type Resource } from './resource.ts';
@@ -25,6 +25,16 @@ export interface InformerOptions<T extends KubeObject, I extends string> extends
   readonly random?: () => number;
 }
 
+/** How far an informer can follow the API server. */
+export interface InformerStanding {
+  /** True once the cache has held all objects; stays true while the API server is unreachable. */
+  readonly hasSynced: boolean;
+  /** For how long it has been unable to follow the API server, in milliseconds; 0 while it can. A silent connection is detected later. */
+  readonly behindMs: number;
+  /** Why the API server lets it read nothing; undefined once it does, and while it gives another answer or none. */
+  readonly refusal: KubeError | undefined;
+}
+
 /** A watch that lives this long, or brings an event, was a success: the back-off is reset. */
 const healthyWatchMs = 500;
 /** After so many failures in a row the objects are listed again: the resource version may be part of the problem. */
@@ -35,7 +45,7 @@ const failuresBeforeRelist = 3;
  * the connection and of the server, with back-off, until it is stopped; the next list finds changes that were
  * missed. Objects of the cache are shared: do not change them.
  */
-export class Informer<T extends KubeObject, I extends string = never> {
+export class Informer<T extends KubeObject, I extends string = never> implements InformerStanding {
   readonly #options: InformerOptions<T, I>;
   readonly #clock: Clock;
   readonly #random: () => number;
@@ -46,6 +56,8 @@ export class Informer<T extends KubeObject, I extends string = never> {
   #hasSynced = false;
   /** Since when every attempt has failed. */
   #failingSinceMs: number | undefined;
+  #refusal: KubeError | undefined;
+  #onStanding: () => void = () => undefined;
   #isRunning = false;
   /** Undefined: the objects must be listed. */
   #resourceVersion: string | undefined;
@@ -61,12 +73,19 @@ export class Informer<T extends KubeObject, I extends string = never> {
     this.#store = new ObjectStore<T, I>(options.indexes ?? ({} as Indexers<T, I>));
   }
 
-  /** True once the cache has held all objects; stays true while the API server is unreachable. */
   get hasSynced(): boolean {
     return this.#hasSynced;
   }
 
-  /** For how long it has been unable to follow the API server, in milliseconds; 0 while it can. A silent connection is detected later. */
+  get refusal(): KubeError | undefined {
+    return this.#refusal;
+  }
+
+  /** Has a function called when {@link hasSynced} or {@link refusal} has changed; it replaces the one before. */
+  onStanding(listener: () => void): void {
+    this.#onStanding = listener;
+  }
+
   get behindMs(): number {
     const sinceMs = this.#failingSinceMs;
     return sinceMs === undefined ? 0 : this.#clock.monotonicMs() - sinceMs;
@@ -122,7 +141,9 @@ export class Informer<T extends KubeObject, I extends string = never> {
         if (end.wasHealthy) failures = 0;
         if (end.error === undefined && end.wasHealthy) continue;
         failures += 1;
-        if (isGone(end.error) || failures % failuresBeforeRelist === 0) {
+        this.#setRefusal(end.error);
+        // What has happened meanwhile must be known before the next watch opens: then the cache counts again.
+        if (this.#refusal || isGone(end.error) || failures % failuresBeforeRelist === 0) {
           this.#resourceVersion = undefined;
         }
         // An expired resource version is normal: the first list after it need not wait.
@@ -142,8 +163,9 @@ export class Informer<T extends KubeObject, I extends string = never> {
       backoffMs(failures - 1, { baseMs: 800, maxMs: 30_000, random: this.#random }),
     );
     const reason = error === undefined ? 'the server ended the watch at once' : messageOf(error);
-    // One failure may be a restart of the API server or a proxy; several deserve attention.
-    this.#logger[failures < 3 ? 'info' : 'warn']({ failures, retryInMs, reason }, 'watch failed');
+    // One failure may be a restart of the API server or a proxy; several deserve attention. Of a refusal, others tell: once.
+    const level = this.#refusal ? 'debug' : failures < 3 ? 'info' : 'warn';
+    this.#logger[level]({ failures, retryInMs, reason }, 'watch failed');
     await sleepOn(this.#clock, retryInMs, signal);
   }
 
@@ -167,6 +189,7 @@ export class Informer<T extends KubeObject, I extends string = never> {
         onOpen: () => {
           openedMs = this.#clock.monotonicMs();
           this.#failingSinceMs = undefined;
+          this.#setRefusal(undefined);
         },
       });
       for await (const event of stream) {
@@ -199,9 +222,19 @@ export class Informer<T extends KubeObject, I extends string = never> {
       'listed',
     );
     for (const event of events) this.#dispatch(event);
+    const hadSynced = this.#hasSynced;
     this.#hasSynced = true;
     this.#synced.resolve(undefined);
+    if (!hadSynced) this.#onStanding();
     return resourceVersion;
+  }
+
+  /** A refusal is over only when a watch is open: until then an outage says nothing new. */
+  #setRefusal(error: unknown): void {
+    const wasRefused = this.#refusal !== undefined;
+    if (error === undefined) this.#refusal = undefined;
+    else if (isRefused(error)) this.#refusal = error;
+    if (wasRefused !== (this.#refusal !== undefined)) this.#onStanding();
   }
 
   #apply(type: 'ADDED' | 'MODIFIED' | 'DELETED', object: T): void {

@@ -53,6 +53,11 @@ export function isGone(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 410;
 }
 
+/** The account has no right to it, or the server has no such resource: so it stays until somebody changes that. */
+export function isRefused(error: unknown): error is KubeError {
+  return error instanceof KubeError && (error.statusCode === 403 || error.statusCode === 404);
+}
+
 /** The resulting object would violate its schema: the same request cannot succeed. */
 export function isInvalid(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 422;

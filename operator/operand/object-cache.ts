@@ -1,7 +1,7 @@
 import type { Logger } from '../../service/logger.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ObjectHandler } from '../kube/delivery.ts';
-import { Informer } from '../kube/informer.ts';
+import { Informer, type InformerStanding } from '../kube/informer.ts';
 import type { KubeObject, Resource } from '../kube/resource.ts';
 
 /** Where objects are looked up. */
@@ -32,14 +32,17 @@ export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
     );
   }
 
-  /** True once every object has been seen. */
-  get hasSynced(): boolean {
-    return this.#all().every(({ hasSynced }) => hasSynced);
+  /**
+   * How far it follows a namespace; of a cache of all namespaces, undefined stands for them.
+   * @throws TypeError if it is none of its namespaces.
+   */
+  standing(namespace: string | undefined): InformerStanding {
+    return this.#informerOf(namespace);
   }
 
-  /** For how long it has been unable to follow the API server, in milliseconds; 0 while it can. */
-  get behindMs(): number {
-    return Math.max(...this.#all().map(({ behindMs }) => behindMs));
+  /** Has a function called when it begins or ends to follow a namespace; it replaces the one before. */
+  onStanding(namespace: string | undefined, listener: () => void): void {
+    this.#informerOf(namespace).onStanding(listener);
   }
 
   get(key: string): T | undefined {
@@ -71,6 +74,12 @@ export class ObjectCache<T extends KubeObject> implements ObjectLookup<T> {
         await informer.run(signal);
       }),
     );
+  }
+
+  #informerOf(namespace: string | undefined): Informer<T> {
+    const informer = this.#informers.get(namespace);
+    if (!informer) throw new TypeError(`the namespace ${namespace ?? '*'} is not watched`);
+    return informer;
   }
 
   #all(): Informer<T>[] {

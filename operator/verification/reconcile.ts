@@ -52,7 +52,7 @@ export class VerificationReconciler {
     const { monitor, store, recorder } = this.#options;
     const cached = this.#options.syncVerifications.get(key);
     if (!cached) {
-      monitor.forget(key);
+      this.pause(key);
       this.#status.forget(key);
       const { namespace, name } = parseKey(key);
       store.forget({ namespace, name: verifierName({ metadata: { name } }) });
@@ -85,6 +85,11 @@ export class VerificationReconciler {
     if (status.completedAt !== undefined) return { requeueAfterMs: 0 };
     if (result.kind !== 'deferred' || requeueAfterMs === undefined) return { requeueAfterMs };
     return { requeueAfterMs: Math.min(requeueAfterMs, result.forMs) };
+  }
+
+  /** Ends what is under way for a key whose namespace cannot be read: where its pod is is unknown. */
+  pause(key: string): void {
+    this.#options.monitor.forget(key);
   }
 
   async #delete({ metadata }: SyncVerification, signal: AbortSignal): Promise<void> {

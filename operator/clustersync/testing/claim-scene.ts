@@ -34,6 +34,8 @@ export interface Tenant {
 export class Scene {
   readonly leases: Leases;
   readonly tenants: Tenant[] = [];
+  /** Namespaces that cannot be read now. */
+  readonly unseen = new Set<string>();
   /** Besides those that tenants properly have. */
   readonly otherPods: Pod[] = [];
   claims: DestinationClaims;
@@ -128,7 +130,10 @@ export class Scene {
   #newClaims(): DestinationClaims {
     const isOf = ({ sync }: Tenant, { uid }: LeaseHolder): boolean => sync.metadata.uid === uid;
     return new DestinationClaims(this.leases, {
-      isGone: (holder) => !this.tenants.some((each) => each.isThere && isOf(each, holder)),
+      isUnseen: ({ namespace }) => this.unseen.has(namespace),
+      isGone: (holder) =>
+        !this.unseen.has(holder.namespace) &&
+        !this.tenants.some((each) => each.isThere && isOf(each, holder)),
       statefulSets: {
         get: (key) => setOf(this.tenants.find((each) => `${keyOf(each)}-syncer` === key)),
         list: (): StatefulSet[] => [],
