@@ -24,7 +24,7 @@ import type { KubeObject } from './kube/resource.ts';
 import { correctionCounter, registerNamespaceMetrics, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { TokenKey } from './operand/token-key.ts';
-import { overlayFields } from './operand/pod-template.ts';
+import { isPodField, overlayFields } from './operand/pod-template.ts';
 import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
 
@@ -183,9 +183,9 @@ function settingsOf(options: OperatorOptions): OperandSettings {
 
 function podFieldsOf({ operandPodFields }: OperatorOptions): string[] {
   const fields = namesIn(operandPodFields);
-  const unknown = fields.find((field) => !overlayFields.includes(field.split('=', 1)[0] ?? ''));
+  const unknown = fields.find((field) => !isPodField(field));
   if (unknown === undefined) return fields;
-  const expected = `expected any of ${overlayFields.join(', ')}`;
+  const expected = `expected any of ${overlayFields.join(', ')}, and =value only after one that has a text`;
   throw new SyncError('InvalidOption', `--operandPodFields: ${unknown}: ${expected}`);
 }
 

@@ -17,6 +17,9 @@ const reverseCommands = [
   'clustersync reverse --wait',
 ];
 
+const sameConnections =
+  'If you gave run a login or certificates by options, add them: --help lists their names.';
+
 /** The result of a migration. */
 export interface Summary {
   readonly state: string;
@@ -117,6 +120,7 @@ function nextStep({ verdict, reversible }: Summary): string {
     return [
       'Do not use the destination until you know why. All differences:',
       `  ${reportCommand}`,
+      sameConnections,
     ].join('\n');
   }
   if (!reversible) {
@@ -126,5 +130,6 @@ function nextStep({ verdict, reversible }: Summary): string {
     'Point the applications at the destination. You can go back, including their new writes, as long as its oplog reaches',
     'back to the commit and clustersync_internal exists there:',
     ...reverseCommands.map((command) => `  ${command}`),
+    sameConnections,
   ].join('\n');
 }

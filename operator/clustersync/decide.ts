@@ -230,6 +230,11 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
   const secretsHash =
     isNotToBeMade && !world.statefulSet ? undefined : secretsHashOf(world, world.statefulSet);
+  const isToStop =
+    // Its pods would continue a sync that they find there, whatever they are told.
+    isLost ||
+    // They have nothing more to do, and the rest of what they should be made of cannot be applied.
+    (isResting && !isHandsOff && (disallowed ?? rejection) !== undefined);
   const isWaiting =
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
@@ -248,8 +253,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             world.statefulSet,
             missing ?? untrusted,
           ),
-    // Its pods would continue a sync that they find there, whatever they are told.
-    toStop: isLost && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
+    toStop: isToStop && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
     targets,
     sourceTarget,
     check: start.request,

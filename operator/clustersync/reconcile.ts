@@ -110,6 +110,7 @@ export class ClusterSyncReconciler {
     if (rejection) {
       logger.warn({ reason: rejection.reason }, rejection.message);
       decision = await this.#decide(clusterSync, { rejection }, signal);
+      if (decision.toStop) await store.stop(decision.toStop, signal);
     }
     if (decision.commit.kind === 'look') {
       const asked = clusterSync.spec.commit.workloads ?? [];

@@ -91,7 +91,7 @@ const continuesNone = '--continues=none';
 /** Whether the pods of a StatefulSet do not continue a sync that they find, see {@link SyncerPlan.isContested}. */
 export function isMadeContested(statefulSet: StatefulSet | undefined): boolean {
   const containers = statefulSet?.spec?.template.spec?.containers ?? [];
-  return containers.some(({ args }) => args?.includes(continuesNone));
+  return containers.some(({ name, args }) => name === 'syncer' && args?.includes(continuesNone));
 }
 
 /** The objects that run the syncer. */

@@ -28,6 +28,30 @@ function replicasIn({ objects }: Decision): number | undefined {
   return objects?.statefulSet.spec?.replicas;
 }
 
+describe('the pods of a ClusterSync that is over', () => {
+  const world = runningWorld(answers.committed);
+  const podTemplate = { spec: { hostAliases: [] } };
+  const notAllowed = { syncer: { ...clusterSync().spec.syncer, podTemplate } };
+  const rejection = { reason: 'InvalidPodTemplate', message: 'refused', level: 'stalled' } as const;
+
+  it('end where what they should be made of is not allowed any more, or is refused', () => {
+    const spec = { ...committedSpec, ...notAllowed };
+    const { next } = twice(world, spec);
+    assert.equal(next.objects, undefined);
+    assert.equal(next.toStop, world.statefulSet);
+    assert.equal(twice({ ...world, rejection }).next.toStop, world.statefulSet);
+    assert.equal(twice(world).next.toStop, undefined);
+  });
+
+  it('stay while it is suspended, and before it is over', () => {
+    assert.equal(
+      twice(world, { ...committedSpec, ...notAllowed, suspend: true }).next.toStop,
+      undefined,
+    );
+    assert.equal(twice(runningWorld(answers.changes), notAllowed).next.toStop, undefined);
+  });
+});
+
 describe('the pods of a ClusterSync', () => {
   const { idle, copy, changes, paused, committing, committed } = answers;
   const cases: readonly (readonly [string, World, Partial<ClusterSyncSpec>, number | undefined])[] =

@@ -211,11 +211,14 @@ function rejectionOf(error: unknown): ConditionCause | undefined {
   return undefined;
 }
 
-/** How server-side apply answers a field of another type, or of an unknown name: it has no status of its own. */
+/**
+ * How server-side apply answers a field of another type or of an unknown name, and a value that cannot be read, such as a quantity: with
+ * no status of its own (API server 1.34).
+ */
 function isUntyped(error: unknown): boolean {
   return (
     error instanceof KubeError &&
     error.statusCode === 500 &&
-    error.message.includes('failed to create typed patch object')
+    /failed to (create typed patch object|convert new object)/.test(error.message)
   );
 }

@@ -59,6 +59,11 @@ describe('the template of the pods of an operand', () => {
       [{ metadata: { labels: {} } }, 'metadata.labels', 'metadata.annotations'],
       [{ ...low, metadata: { labels: {} } }, 'spec.priorityClassName', 'metadata.labels'],
       [{ spec: { containers: [] } }, 'spec.containers', 'spec.initContainers'],
+      [
+        { spec: { priorityClassName: ['low'] } },
+        'spec.priorityClassName',
+        'spec.priorityClassName=low',
+      ],
     ] as const) {
       assert.deepEqual(causeOf(overlay, ...allowed), {
         ...{ reason: 'PodFieldNotAllowed', level: 'stalled' },

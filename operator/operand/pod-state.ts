@@ -63,7 +63,7 @@ export function hasEnded({ metadata, spec, status }: Pod): boolean {
 
 /** The cause for a missing pod. */
 export function missingPod(name: string): ConditionCause {
-  return pendingPod(name, 'has not been created yet');
+  return pendingPod(name, "has not been created yet: the StatefulSet's events say why");
 }
 
 /** The cause for a pod that is about to be replaced. */

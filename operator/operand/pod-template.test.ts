@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import {
   fieldsOf,
+  isPodField,
   overlayFields,
   overlayProblem,
   withOverlay,
@@ -49,13 +51,25 @@ describe('overlayProblem', () => {
       ofSyncer({ env: [{ name: 'A' }, { name: 'CLUSTERSYNC_PORT', value: '1' }] }),
       'the variable CLUSTERSYNC_PORT is the operator',
     ],
+    ['a label of any name', { metadata: { labels: { constructor: 'a' } } }, undefined],
     ['a volume', ofSyncer({ volumeMounts: [mount('/more')] }), undefined],
     [
       'a volume beside its folder',
       ofSyncer({ volumeMounts: [mount('/tmp-of-mine'), mount('/etc/clustersync-more')] }),
       undefined,
     ],
-    ...['/tmp', '/tmp/', '/tmp/a', '/etc/clustersync/tls', '/etc', '/', '/a/../tmp', '//tmp'].map(
+    ...[
+      '/app',
+      '/app/dist',
+      '/tmp',
+      '/tmp/',
+      '/tmp/a',
+      '/etc/clustersync/tls',
+      '/etc',
+      '/',
+      '/a/../tmp',
+      '//tmp',
+    ].map(
       (path) =>
         [
           `a volume at ${path}`,
@@ -93,6 +107,34 @@ describe('fieldsOf', () => {
     assert.equal(fieldsOf({}).size, 0);
     for (const path of fieldsOf(overlay).keys()) assert.ok(overlayFields.includes(path), path);
   });
+});
+
+describe('isPodField', () => {
+  const schemaFile = new URL('../../charts/clustersync/values.schema.json', import.meta.url);
+  const { definitions } = JSON.parse(readFileSync(schemaFile, 'utf8')) as {
+    readonly definitions: { readonly podField: { readonly pattern: string } };
+  };
+  const pattern = new RegExp(definitions.podField.pattern);
+
+  for (const [entry, expected] of [
+    ...overlayFields.map((path) => [path, true] as const),
+    ['spec.priorityClassName=low', true],
+    ['spec.serviceAccountName=sync.a-b', true],
+    ['spec.dnsPolicy=Default', true],
+    ['spec.priorityClassName=', false],
+    ['spec.automountServiceAccountToken=true', false],
+    ['spec.volumes=a', false],
+    ['metadata.labels=a', false],
+    ['spec.hostNetwork', false],
+    ['spec.constructor', false],
+    ['spec', false],
+    ['', false],
+  ] as const) {
+    it(`is ${String(expected)} for "${entry}", for the operator and for the chart`, () => {
+      assert.equal(isPodField(entry), expected);
+      assert.equal(pattern.test(entry), expected);
+    });
+  }
 });
 
 describe('withOverlay', () => {
@@ -145,7 +187,8 @@ describe('withOverlay', () => {
     };
     assert.deepEqual(withOverlay(template, { spec }, 'syncer').spec, {
       automountServiceAccountToken: true,
-      ...{ serviceAccountName: 'sync', topologySpreadConstraints: spread },
+      ...{ serviceAccountName: 'sync', serviceAccount: 'sync' },
+      topologySpreadConstraints: spread,
       securityContext: {
         ...{ fsGroup: 7, runAsNonRoot: false },
         seccompProfile: { type: 'RuntimeDefault' },

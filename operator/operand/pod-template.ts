@@ -35,6 +35,19 @@ const mergeOfField: ReadonlyMap<string, Merge> = new Map([
   ['volumes', 'appended'],
 ]);
 
+/** Fields of a pod's spec with a text as their value, which can be allowed with some values only. */
+const textFields: readonly string[] = [
+  ...['dnsPolicy', 'preemptionPolicy', 'priorityClassName'],
+  ...['runtimeClassName', 'schedulerName', 'serviceAccountName'],
+];
+
+/** Whether an entry of the operator's option operandPodFields names a field, or a field and a text that it may be. */
+export function isPodField(entry: string): boolean {
+  const [path = '', ...value] = entry.split('=');
+  if (value.length === 0) return overlayFields.includes(path);
+  return textFields.some((name) => path === `spec.${name}`) && value.join('=') !== '';
+}
+
 /** What an administrator can let resources set: the paths of the fields in a pod's template. */
 export const overlayFields: readonly string[] = [
   'metadata.labels',
@@ -44,7 +57,9 @@ export const overlayFields: readonly string[] = [
 
 /** The folder that the program can write to. */
 export const temporaryFolder = '/tmp';
-const ownFolders: readonly string[] = [mountRoot, temporaryFolder];
+/** Of the operator's own image: Dockerfile. */
+const programFolder = '/app';
+const ownFolders: readonly string[] = [mountRoot, temporaryFolder, programFolder];
 
 /** Options of the programs can be given as such variables. */
 const ownVariables = /^CLUSTERSYNC_/i;
@@ -60,7 +75,7 @@ export function fieldsOf({ metadata = {}, spec = {} }: PodOverlay): Map<string, 
 export function overlayProblem(overlay: PodOverlay, kind: OperandKind): string | undefined {
   const { metadata, spec } = overlay;
   const labels = { ...selectorLabels('', kind), ...managedLabels };
-  const label = Object.keys(metadata?.labels ?? {}).find((name) => name in labels);
+  const label = Object.keys(metadata?.labels ?? {}).find((name) => Object.hasOwn(labels, name));
   if (label !== undefined) return `metadata.labels: ${label} is the operator's own`;
   const annotation = Object.keys(metadata?.annotations ?? {}).find((name) =>
     name.startsWith('clustersync.dev/'),
@@ -109,13 +124,19 @@ export function withOverlay(
     name,
     mergedField(own, name, value, kind),
   ]);
+  const { serviceAccountName } = spec;
   return {
     metadata: {
       ...template.metadata,
       labels: { ...metadata?.labels, ...template.metadata?.labels },
       annotations: { ...metadata?.annotations, ...template.metadata?.annotations },
     },
-    spec: { ...own, ...(Object.fromEntries(merged) as Partial<PodSpec>) },
+    spec: {
+      ...own,
+      ...(Object.fromEntries(merged) as Partial<PodSpec>),
+      // The API server also keeps the name in the field's former place, and would restore it from there once it is removed here.
+      ...(serviceAccountName !== undefined && { serviceAccount: serviceAccountName }),
+    },
   };
 }
 

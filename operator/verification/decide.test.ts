@@ -47,6 +47,30 @@ describe('a SyncVerification', () => {
     const decision = decide({ ...checked, spec: { ...checked.spec, verifier } }, world());
     assert.match(phaseAndConditions(decision), /^Pending False PodFieldNotAllowed Stalled/);
     assert.equal(decision.objects, undefined);
+    const { objects } = decide(
+      { ...checked, spec: { ...checked.spec, verifier } },
+      world({ statefulSet }),
+    );
+    assert.equal(objects, undefined, 'running pods stay as they are');
+  });
+
+  it('lets a template add to its own container, and change nothing else of it', () => {
+    const of = (more: object) => {
+      const checked = verification();
+      const podTemplate = { spec: { containers: [{ name: 'verifier', ...more }] } };
+      const verifier = { ...checked.spec.verifier, podTemplate };
+      return decide({ ...checked, spec: { ...checked.spec, verifier } }, world());
+    };
+    assert.match(
+      phaseAndConditions(of({ image: 'a' })),
+      /^Pending False InvalidPodTemplate Stalled/,
+    );
+    const { objects } = of({ env: [{ name: 'TZ', value: 'UTC' }] });
+    const containers = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
+    assert.deepEqual(
+      containers.map(({ name, env }) => [name, env?.at(-1)?.name]),
+      [['verifier', 'TZ']],
+    );
   });
 
   it('waits for the end of the initial copy', () => {

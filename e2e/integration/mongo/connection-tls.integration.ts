@@ -215,6 +215,13 @@ describe('connections by TLS', () => {
     assert.equal((await without.end()).exitCode, 2);
     assert.match(await without.errors(), /the destination: .*requires authentication/);
     const login = ['--destination-user', 'syncer', '--destination-password-file', path('password')];
+    await using tried = await CliProcess.start([...args, ...login, '--dry-run'], { files });
+    assert.equal((await tried.end()).exitCode, 0, await tried.errors());
+    await using checked = await CliProcess.start(
+      ['check', ...args.slice(1).filter((arg) => arg !== '--commit-when-caught-up'), ...login],
+      { files },
+    );
+    assert.equal((await checked.end()).exitCode, 0, await checked.errors());
     await using cli = await CliProcess.start([...args, ...login], { files });
     assert.equal((await cli.end()).exitCode, 0, await cli.errors());
     const { verdict, documentsCompared } = JSON.parse(await cli.output()) as Readonly<
@@ -225,6 +232,10 @@ describe('connections by TLS', () => {
     await using refused = await CliProcess.start([...args, ...wrong], { files });
     assert.equal((await refused.end()).exitCode, 2);
     assert.match(await refused.errors(), /--source-ca-file: the file is not, or not only, PEM/);
+    const plain = { ...files, source: `${x509Uri('source')}&tls=false` };
+    await using contradicted = await CliProcess.start([...args, ...login], { files: plain });
+    assert.equal((await contradicted.end()).exitCode, 2);
+    assert.match(await contradicted.errors(), /--source: .*tls=false contradicts the certificates/);
   });
 
   it('of the metadata store are refused without its connection string', async () => {

@@ -113,6 +113,10 @@ describe('the pods of a resource with a template, on a real API server', () => {
       [{ spec: { priorityClassName: 7 } }, /priorityClassName/],
       [{ spec: { topologySpreadConstraints: [{ maxSkew: 0 }] } }, /topologySpreadConstraints/],
       [{ spec: { containers: [{ name: 'beside' }] } }, /image: Required value/],
+      [
+        { spec: { containers: [{ ...beside, resources: { limits: { cpu: 'much' } } }] } },
+        /failed to convert new object/,
+      ],
     ] as const) {
       await patch(namespace, { spec: { ...unset(spec), hostNetwork: null, ...podTemplate.spec } });
       await untilRefused(namespace, 'InvalidPodTemplate', message);
@@ -127,6 +131,8 @@ describe('the pods of a resource with a template, on a real API server', () => {
     const plain = (await templateOf(namespace))?.template;
     assert.equal(plain?.metadata?.labels?.['team'], undefined);
     for (const name of [
+      'serviceAccountName',
+      'serviceAccount',
       'hostAliases',
       'priorityClassName',
       'topologySpreadConstraints',
