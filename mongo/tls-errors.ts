@@ -1,5 +1,5 @@
 const untrusted =
-  'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef of the ClusterSync, or in the file of an option or of tlsCAFile';
+  'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef or tls.caConfigMapRef of the ClusterSync, or in the file of an option or of tlsCAFile';
 
 const plain =
   'the server does not use TLS: omit tls, in the connection string and in the ClusterSync, or turn it on there';

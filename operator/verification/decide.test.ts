@@ -68,21 +68,24 @@ describe('a SyncVerification', () => {
   it('gives the verifier the credentials of the sync, and tells how to read the report with them', () => {
     const given = clusterSyncIn('changes');
     const { source, destination } = given.spec;
-    const authority = { caSecretRef: { name: 'authority', key: 'ca.crt' } };
+    const ref = { name: 'authority', key: 'ca.crt' };
     const client = { clientCertificateSecretRef: { name: 'client' } };
     const key = { name: 'login', key: 'value' };
     const auth = { userSecretRef: key, passwordSecretRef: key };
     const spec = {
       ...given.spec,
-      source: { ...source, tls: authority },
-      destination: { ...destination, auth, tls: { ...authority, ...client } },
+      source: { ...source, tls: { caSecretRef: ref } },
+      destination: {
+        ...{ ...destination, auth },
+        tls: { ...client, caConfigMapRef: ref, serverName: 'db.example' },
+      },
     };
     const secured = { ...given, spec };
     const { objects } = decide(verification(), world({ clusterSync: secured }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.deepEqual(
       (container?.args ?? []).filter((arg) =>
-        /^--\w+(?:User|Password|Ca|Certificate|Key)File=/.test(arg),
+        /^--\w+(?:(?:User|Password|Ca|Certificate|Key)File|ServerName)=/.test(arg),
       ),
       [
         '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
@@ -96,12 +99,14 @@ describe('a SyncVerification', () => {
         '--metaCertificateFile=/etc/clustersync/destination-certificate/tls.crt',
         '--destKeyFile=/etc/clustersync/destination-certificate/tls.key',
         '--metaKeyFile=/etc/clustersync/destination-certificate/tls.key',
+        '--destServerName=db.example',
+        '--metaServerName=db.example',
       ],
     );
     const { status } = decide(verification(), running(checking, { clusterSync: secured }));
     assert.equal(
       status?.report?.command,
-      'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --verification=check-uid',
+      'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --metaServerName=db.example --verification=check-uid',
     );
   });
 
