@@ -116,7 +116,7 @@ export class OperandStore {
   ): Promise<SecretValue> {
     const values = await this.#secrets.read({ kind, namespace, name }, signal, mayBeOld);
     if (!values) return { kind: 'missing', description: `there is no ${kind} ${name}` };
-    const value = values[key];
+    const value = values.get(key);
     if (value === undefined)
       return { kind: 'missing', description: `the ${kind} ${name} has no key ${key}` };
     if (value === '') {

@@ -22,8 +22,8 @@ const unusedMs = 900_000;
 /** Which Secret, or ConfigMap. */
 export interface ReadRef extends ObjectRef, Pick<SecretKey, 'kind'> {}
 
-/** In base64, by their keys. */
-type Values = Readonly<Record<string, string>>;
+/** In base64, by their keys: whatever these are, such as `constructor`. */
+type Values = ReadonlyMap<string, string>;
 
 /** What both kinds have. */
 interface Found {
@@ -115,7 +115,10 @@ function forMs(found: Found | undefined): number {
 }
 
 /** Drops the rest: an object may have a megabyte of values and metadata, and hundreds of them are cached. */
-function foundIn({ immutable }: { readonly immutable?: boolean }, data: Values = {}): Found {
+function foundIn(
+  { immutable }: { readonly immutable?: boolean },
+  data: Readonly<Record<string, string>> = {},
+): Found {
   let length = 0;
   const values = Object.entries(data)
     .toSorted(([, one], [, other]) => one.length - other.length)
@@ -124,5 +127,5 @@ function foundIn({ immutable }: { readonly immutable?: boolean }, data: Values =
       length += value.length;
       return [key, length <= maxKeptLength ? value : ''] as const;
     });
-  return { values: Object.fromEntries(values), isImmutable: immutable === true };
+  return { values: new Map(values), isImmutable: immutable === true };
 }

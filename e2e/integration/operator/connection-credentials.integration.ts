@@ -235,7 +235,7 @@ describe('the credentials of a deployment', () => {
       await client.patch(configMaps, ref, values, { signal });
     };
     const trusted = {
-      ...{ caConfigMapRef: { name: 'trusted' }, serverName: 'localhost' },
+      ...{ caConfigMapRef: { name: 'trusted', key: 'constructor' }, serverName: 'localhost' },
       clientCertificateSecretRef: { name: 'syncer' },
     };
     await ground.createSync(namespace, {
@@ -243,12 +243,16 @@ describe('the credentials of a deployment', () => {
       destination: { name: 'new', uriSecretRef: { name: 'new-uri' }, tls: trusted },
     });
     await untilNotReady(namespace, 'SecretNotFound', /^there is no ConfigMap trusted$/);
-    const broken = 'BEGIN of something else';
-    await client.create(configMaps, { metadata: ref, data: { 'ca.crt': broken } }, { signal });
-    const invalid = 'ca.crt in the ConfigMap trusted is not, or not only, PEM certificates';
-    await untilNotReady(namespace, 'InvalidCertificate', new RegExp(`^${invalid}$`));
     const { 'ca.crt': authority } = tls.served;
-    await put({ data: { 'ca.crt': authority } });
+    await client.create(configMaps, { metadata: ref, data: { 'ca.crt': authority } }, { signal });
+    // What every object of JavaScript has is no key of this one.
+    const absent = /^the ConfigMap trusted has no key constructor$/;
+    await untilNotReady(namespace, 'SecretNotFound', absent);
+    const broken = 'BEGIN of something else';
+    await put({ data: { constructor: broken } });
+    const invalid = 'constructor in the ConfigMap trusted is not, or not only, PEM certificates';
+    await untilNotReady(namespace, 'InvalidCertificate', new RegExp(`^${invalid}$`));
+    await put({ data: { constructor: authority } });
 
     const set = await ground.untilMade(namespace, 'orders-syncer');
     await using syncer = await PodProcess.start(client, set, address);
@@ -258,16 +262,16 @@ describe('the credentials of a deployment', () => {
     assert.ok(former);
 
     // What no process could use replaces no pods, and neither does the same authority as bytes.
-    await put({ data: { 'ca.crt': broken } });
+    await put({ data: { constructor: broken } });
     await untilProblem(namespace, `InvalidCertificate: ${invalid}`);
     await client.delete(configMaps, ref, { signal });
     await untilProblem(namespace, 'SecretNotFound: there is no ConfigMap trusted');
-    const binaryData = secretData({ 'ca.crt': authority });
+    const binaryData = secretData({ constructor: authority });
     await client.create(configMaps, { metadata: ref, binaryData }, { signal });
     await untilNoProblem(namespace);
     assert.equal(await hashOf(namespace), former);
 
-    await put({ binaryData: secretData({ 'ca.crt': authority + tls.client['ca.crt'] }) });
+    await put({ binaryData: secretData({ constructor: authority + tls.client['ca.crt'] }) });
     await until('the pods are to be replaced', async () => (await hashOf(namespace)) !== former);
     await syncer.end();
   });
