@@ -4,12 +4,12 @@ import { parse } from 'yaml';
 import type { ServedDefinition } from './compatibility.ts';
 import type { SchemaNode } from './json-schema.ts';
 
-/** The fields below a schema that name Secrets, by their paths. */
+/** The fields below a schema that name Secrets or ConfigMaps, by their paths. */
 function secretFields(node: SchemaNode, path: string): (readonly [string, SchemaNode])[] {
   return Object.entries(node.properties ?? {}).flatMap(([name, field]) => {
     const here = `${path}.${name}`;
-    const isSecret = /secret/i.test(name);
-    return [...(isSecret ? [[here, field] as const] : []), ...secretFields(field, here)];
+    const isReference = /secret|configMap/i.test(name);
+    return [...(isReference ? [[here, field] as const] : []), ...secretFields(field, here)];
   });
 }
 

@@ -19,7 +19,8 @@ export function deploymentDigest({ clusterId }: Pick<Topology, 'clusterId'>): st
  * there are several, each is asked separately. A list proves nothing about its members, since the driver is content with the
  * first that answers, and leaves out those that belong elsewhere.
  * @param uri - by which somebody has logged in.
- * @returns a connection string with only these hosts, without user and options; empty if there are none.
+ * @returns a connection string with only these hosts, without user and options; empty if there are none. If the servers were told
+ * another name than their own, it has that as the option `serverName`: a proxy may have led there by it.
  */
 export async function provenHosts(
   { uri, tls }: Connection,
@@ -30,8 +31,10 @@ export async function provenHosts(
   if (!parsed) return '';
   const { hosts, isSRV } = parsed;
   const scheme = isSRV ? 'mongodb+srv' : 'mongodb';
+  const told = (names: readonly string[]): string =>
+    `${scheme}://${names.join()}${tls?.servername === undefined ? '' : `/?serverName=${tls.servername}`}`;
   // With nothing else known, only this host can have led there.
-  if (isSRV || hosts.length === 1) return `${scheme}://${hosts.join()}`;
+  if (isSRV || hosts.length === 1) return told(hosts);
   const isProven = async (host: string): Promise<boolean> => {
     const alone = parsed.clone();
     alone.hosts = [host];
@@ -41,5 +44,5 @@ export async function provenHosts(
   };
   const answers = await Promise.all(hosts.map(isProven));
   const proven = hosts.filter((_, index) => answers[index]);
-  return proven.length === 0 ? '' : `${scheme}://${proven.join()}`;
+  return proven.length === 0 ? '' : told(proven);
 }

@@ -1,5 +1,5 @@
 const untrusted =
-  'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef of the ClusterSync, or in the file of an option or of tlsCAFile';
+  'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef or tls.caConfigMapRef of the ClusterSync, or in the file of an option or of tlsCAFile';
 
 const plain =
   'the server does not use TLS: omit tls, in the connection string and in the ClusterSync, or turn it on there';
@@ -18,7 +18,7 @@ const actions: Readonly<Record<string, string>> = {
   CERT_NOT_YET_VALID: 'compare the clocks of the server and of this machine',
   CERT_REVOKED: 'replace the certificate of the server: its authority has revoked it',
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'name the servers, in the connection string and in the configuration of their replica set, as their certificates do',
+    'name the servers, in the connection string and in the configuration of their replica set, as their certificates do, or give the name that is in the certificates: in tls.serverName of the ClusterSync, or in an option',
   ERR_SSL_WRONG_VERSION_NUMBER: plain,
   ERR_SSL_TLSV1_ALERT_UNKNOWN_CA: unaccepted,
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: unaccepted,

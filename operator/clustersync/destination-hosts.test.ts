@@ -87,6 +87,20 @@ describe('destinationHosts', () => {
     });
   }
 
+  it('is another one for each name that the servers are told', () => {
+    const uri = 'mongodb://proxy.example.com,mongo/';
+    const hostsOf = (serverName?: string) => destinationHosts(uri, 'shop', serverName);
+    assert.deepEqual(hostsOf('DB.example.com'), [
+      { host: 'mongo.shop:27017 as db.example.com', form: 'full' },
+      { host: 'proxy.example.com:27017 as db.example.com', form: 'other' },
+    ]);
+    assert.deepEqual(hostsOf('db.example.com'), hostsOf('DB.example.com'));
+    assert.deepEqual(
+      hostsOf()?.map(({ host }) => host),
+      ['mongo.shop:27017', 'proxy.example.com:27017'],
+    );
+  });
+
   it('is the same for all ways to write the same hosts, and tells nothing of the password', () => {
     const host = fc.tuple(fc.domain(), fc.integer({ min: 1, max: 65_535 }));
     const secret = fc.string({ minLength: 8 }).map((text) => `#${text}#`);

@@ -2,7 +2,7 @@ import { parseConnectionString } from '../../mongo/connection-options.ts';
 
 /** A host that a connection string names. */
 export interface DestinationHost {
-  /** Normalized, with its port. */
+  /** Normalized, with its port; followed by the name that its servers are told instead, if there is one. */
   readonly host: string;
   /**
    * `ambiguous`: written with two labels. `db.shop` is the Service `db` of the namespace `shop`, unless a pod finds a pod `db` of a Service
@@ -15,15 +15,18 @@ export interface DestinationHost {
 /**
  * Identifies the deployment that a connection string leads to, without asking it: by the normalized names of its hosts.
  * Strings with a host in common lead to the same deployment. Names whose equality only a name server could tell
- * (aliases, addresses, `mongodb+srv`) count as different.
+ * (aliases, addresses, `mongodb+srv`) count as different. So does a host whose servers are told another name (SNI): a proxy may lead to
+ * another deployment by it, one of the user's own.
  *
  * @param namespace - of the pods that use the string: a name of one label is that of a Service there.
+ * @param serverName - what the servers are told instead of the names of the hosts.
  * @returns sorted, without duplicates, as `full` if it is also written in full; undefined if it is not a connection string. Contains
  * neither user nor password.
  */
 export function destinationHosts(
   uri: string,
   namespace: string,
+  serverName?: string,
 ): readonly DestinationHost[] | undefined {
   const parsed = parseConnectionString(uri);
   if (!parsed) return undefined;
@@ -37,7 +40,8 @@ export function destinationHosts(
   for (const { host, form } of named) {
     if (forms.get(host) !== 'full') forms.set(host, form);
   }
-  return [...forms].map(([host, form]) => ({ host, form })).sort(byHost);
+  const told = serverName === undefined ? '' : ` as ${serverName.toLowerCase()}`;
+  return [...forms].map(([host, form]) => ({ host: `${host}${told}`, form })).sort(byHost);
 }
 
 function byHost(one: DestinationHost, other: DestinationHost): number {

@@ -27,6 +27,7 @@ const secretsHash = 'of what the pod has read';
 function proofBy(
   answer: ProgressAnswer<SyncerProgress> | undefined,
   { process, hash = secretsHash }: { readonly process?: string; readonly hash?: string } = {},
+  sync = clusterSync(),
 ): DestinationProof {
   const observation = observationOf({ answer, ...(process !== undefined && { process }) });
   const pod = runningPod();
@@ -36,7 +37,7 @@ function proofBy(
     pods: new Map([[podName, { ...pod, metadata: { ...pod.metadata, annotations } }]]),
     observations: new Map([['old', observation]]),
   };
-  return destinationProof(clusterSync(), input, named);
+  return destinationProof(sync, input, named);
 }
 
 function provenBy(...args: Parameters<typeof proofBy>): string[] {
@@ -48,6 +49,7 @@ describe('the hosts at which a syncer has logged in', () => {
     ['mongodb://a.example.com', ['a.example.com:27017']],
     ['mongodb://mongo,A.example.com:27017', ['a.example.com:27017', 'mongo.shop:27017']],
     ['mongodb+srv://cluster.example.com', ['srv:cluster.example.com']],
+    ['mongodb://a.example.com/?serverName=b.example', ['a.example.com:27017 as b.example']],
     ['mongodb://%5Bfd00::1%5D:1', ['[fd00::1]:1']],
     ['', []],
     ['mongodb://', []],
@@ -82,6 +84,22 @@ describe('the hosts at which a syncer has logged in', () => {
     assert.deepEqual([former.hosts.length, former.deployments], [1, []]);
     const early = proofBy({ ...answer, destination: '' });
     assert.deepEqual(early, { hosts: [], deployments: [digest] });
+  });
+
+  it('lead where the name of the servers says: a former one has led elsewhere', () => {
+    const to = 'mongodb://mongo.shop';
+    for (const [destination, serverName, deployments] of [
+      [`${to}/?serverName=b.example`, 'b.example', [digest]],
+      [`${to}/?serverName=a.example`, 'b.example', []],
+      [to, 'b.example', []],
+      [`${to}/?serverName=a.example`, undefined, []],
+    ] as const) {
+      const tls = serverName === undefined ? {} : { tls: { serverName } };
+      const { destination: base } = clusterSync().spec;
+      const sync = clusterSync({ destination: { ...base, ...tls } });
+      const proof = proofBy({ ...answers.idle, destination, deployment: digest }, {}, sync);
+      assert.deepEqual([proof.hosts.length, proof.deployments], [1, deployments]);
+    }
   });
 
   it('are all that are named for another tool, which tells a state of the contract', () => {

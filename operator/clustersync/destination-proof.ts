@@ -1,3 +1,4 @@
+import { parseConnectionString } from '../../mongo/connection-options.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { Observation } from '../operand/observation.ts';
@@ -62,9 +63,13 @@ export function destinationProof(
     const isKnown = answer.kind === 'progress' && knownStates.includes(answer.progress.state);
     if (!isTold && !isKnown) continue;
     const deployment = deploymentTold(answer.deployment) ?? `namespace ${namespace}`;
-    const logins = isTold ? hostsTold(answer.destination, namespace) : named;
-    hosts.push(...logins.map((host) => ({ ...host, deployment })));
-    const hasReadIt = pod?.metadata.annotations?.[secretsHashAnnotation] === secretsHash;
+    const serverName = clusterSync.spec.destination.tls?.serverName;
+    const told = isTold ? loginsTold(answer.destination, namespace) : { hosts: named, serverName };
+    hosts.push(...told.hosts.map((host) => ({ ...host, deployment })));
+    // By another name a proxy may have led elsewhere.
+    const hasReadIt =
+      pod?.metadata.annotations?.[secretsHashAnnotation] === secretsHash &&
+      told.serverName === serverName;
     if (secretsHash !== undefined && hasReadIt && deployments.size < maxDeployments)
       deployments.add(deployment);
   }
@@ -76,10 +81,18 @@ function deploymentTold(text: string | undefined): string | undefined {
   return text !== undefined && /^[0-9a-f]{32}$/.test(text) ? text : undefined;
 }
 
-function hostsTold(destination: string, namespace: string): readonly DestinationHost[] {
+/** Where a process has logged in, and which name it has told the servers instead of their own. */
+interface Logins {
+  readonly hosts: readonly DestinationHost[];
+  readonly serverName: string | undefined;
+}
+
+function loginsTold(destination: string, namespace: string): Logins {
   try {
-    return destinationHosts(decodeURI(destination), namespace) ?? [];
+    const uri = decodeURI(destination);
+    const serverName = parseConnectionString(uri)?.searchParams.get('serverName') ?? undefined;
+    return { hosts: destinationHosts(uri, namespace, serverName) ?? [], serverName };
   } catch {
-    return [];
+    return { hosts: [], serverName: undefined };
   }
 }

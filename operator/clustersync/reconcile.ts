@@ -55,6 +55,8 @@ export interface ClusterSyncReconcilerOptions {
 /** What is known about a connection string. */
 interface KnownString {
   readonly uri: string;
+  /** What its servers are told, see {@link destinationHosts}. */
+  readonly serverName: string | undefined;
   readonly hosts: ReturnType<typeof destinationHosts>;
   /** Where it led the last syncers that read it; empty before they have reported it. */
   readonly deployments: DestinationProof['deployments'];
@@ -313,12 +315,13 @@ export class ClusterSyncReconciler {
     return { named, proof };
   }
 
-  #knownString({ metadata }: ClusterSync, uri: string): KnownString {
+  #knownString({ metadata, spec }: ClusterSync, uri: string): KnownString {
     const key = objectKey(metadata);
     const known = this.#strings.get(key);
-    if (known?.uri === uri) return known;
-    const hosts = destinationHosts(uri, metadata.namespace ?? '');
-    const first = { uri, hosts, deployments: [] };
+    const serverName = spec.destination.tls?.serverName;
+    if (known?.uri === uri && known.serverName === serverName) return known;
+    const hosts = destinationHosts(uri, metadata.namespace ?? '', serverName);
+    const first = { uri, serverName, hosts, deployments: [] };
     this.#strings.set(key, first);
     return first;
   }

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { otherStarts } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncSpec } from '../api/clustersync.ts';
-import type { SecretKey } from '../operand/credentials.ts';
 import { otherPodOptions, specFields } from '../operand/testing/spec-fields.ts';
 import { decide } from './decide.ts';
 import { wantedDigest } from './identity.ts';
@@ -65,7 +64,7 @@ const someBrakes = {
 /** The credentials of a side: they decide how its deployment is reached, not which one it is. */
 function credentialFields(side: 'source' | 'destination') {
   const withTls = (tls: ConnectionTls): Part => ({ [side]: { ...base[side], tls } });
-  const withAuth = (user: SecretKey, password: SecretKey): Part => ({
+  const withAuth = (user: ValueRef, password: ValueRef): Part => ({
     [side]: { ...base[side], auth: { userSecretRef: user, passwordSecretRef: password } },
   });
   const [user, password] = [secretRef('login', 'username'), secretRef('login', 'password')];
@@ -98,6 +97,16 @@ function credentialFields(side: 'source' | 'destination') {
       withTls({ caSecretRef: secretRef('ca', 'other') }),
       withTls({ caSecretRef: secretRef('ca', 'ca.crt') }),
     ],
+    [`${side}.tls.caConfigMapRef.name`]: [
+      'the same sync',
+      withTls({ caConfigMapRef: secretRef('other', 'ca.crt') }),
+    ],
+    [`${side}.tls.caConfigMapRef.key`]: [
+      'the same sync',
+      withTls({ caConfigMapRef: secretRef('ca', 'other') }),
+      withTls({ caConfigMapRef: secretRef('ca', 'ca.crt') }),
+    ],
+    [`${side}.tls.serverName`]: ['the same sync', withTls({ serverName: 'db.example' })],
     [`${side}.tls.clientCertificateSecretRef.name`]: [
       'the same sync',
       withTls({ clientCertificateSecretRef: { name: 'client' } }),
@@ -105,6 +114,7 @@ function credentialFields(side: 'source' | 'destination') {
   } as const;
 }
 
+type ValueRef = ReturnType<typeof secretRef>;
 type ConnectionTls = NonNullable<ClusterSyncSpec['source']['tls']>;
 
 /** Each field with a changed value, and its previous value if that is not the default. */

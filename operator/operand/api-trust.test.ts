@@ -16,6 +16,7 @@ describe('apiTrust', () => {
     assert.deepEqual(apiTrust({}, undefined, serverName), { kind: 'plain' });
     assert.deepEqual(secretRefs(undefined, options).authority, {
       name: 'orders-tls',
+      kind: 'Secret',
       key: 'ca.crt',
     });
   });

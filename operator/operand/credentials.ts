@@ -4,8 +4,9 @@ import type { ClusterSyncSpec } from '../api/clustersync.ts';
 /** How a deployment is reached. */
 export type ClusterReference = ClusterSyncSpec['source'];
 
-/** A value in a Secret of the namespace. */
+/** A value in a Secret, or in a ConfigMap, of the namespace. */
 export interface SecretKey {
+  readonly kind: 'Secret' | 'ConfigMap';
   readonly name: string;
   readonly key: string;
 }
@@ -34,23 +35,32 @@ export interface CredentialKey extends SecretKey {
 
 /** Where the credentials of a deployment are. A certificate is followed by its key. */
 export function credentialKeys({ tls, auth }: ClusterReference): CredentialKey[] {
-  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
+  const kind = 'Secret';
+  const authority = authorityOf(tls);
+  const { clientCertificateSecretRef: client } = tls ?? {};
   const { certificate, key } = certificateKeys;
   return [
     ...(auth
       ? [
-          { ...auth.userSecretRef, part: 'user' } as const,
-          { ...auth.passwordSecretRef, part: 'password' } as const,
+          { kind, ...auth.userSecretRef, part: 'user' } as const,
+          { kind, ...auth.passwordSecretRef, part: 'password' } as const,
         ]
       : []),
-    ...(ca ? [{ ...ca, part: 'authority' } as const] : []),
+    ...(authority ? [{ ...authority, part: 'authority' } as const] : []),
     ...(client
       ? [
-          { name: client.name, key: certificate, part: 'certificate' } as const,
-          { name: client.name, key, part: 'key' } as const,
+          { kind, name: client.name, key: certificate, part: 'certificate' } as const,
+          { kind, name: client.name, key, part: 'key' } as const,
         ]
       : []),
   ];
+}
+
+/** Where the authorities of a deployment are; undefined if the resource does not say. */
+export function authorityOf(tls: ClusterReference['tls']): SecretKey | undefined {
+  const { caSecretRef, caConfigMapRef } = tls ?? {};
+  if (caSecretRef) return { kind: 'Secret', ...caSecretRef };
+  return caConfigMapRef && { kind: 'ConfigMap', ...caConfigMapRef };
 }
 
 /**
@@ -76,7 +86,7 @@ export function checkedCredentials(
         // The last one counts: old and new authorities stand side by side.
         return valid
           ? withExpiry(value, at, valid.toSorted(byEnd).at(-1))
-          : invalid(`${at.key} in the Secret ${at.name} is not, or not only, PEM certificates`);
+          : invalid(`${at.key} in the ${at.kind} ${at.name} is not, or not only, PEM certificates`);
       }
       case 'certificate': {
         const key = values[index + 1];
@@ -102,13 +112,13 @@ const noticeShare = 1 / 4;
 
 function withExpiry(
   value: Extract<SecretValue, { readonly kind: 'found' }>,
-  { name, key }: SecretKey,
+  { kind, name, key }: SecretKey,
   validity: Validity | undefined,
 ): SecretValue {
   if (!validity) return value;
   const { fromMs, untilMs: atMs } = validity;
   const noticeMs = Math.min(longestNoticeMs, (atMs - fromMs) * noticeShare);
-  return { ...value, expiry: { what: `${key} in the Secret ${name}`, atMs, noticeMs } };
+  return { ...value, expiry: { what: `${key} in the ${kind} ${name}`, atMs, noticeMs } };
 }
 
 function textOf(base64: string): string {

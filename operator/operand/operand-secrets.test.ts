@@ -10,6 +10,7 @@ import {
   secretRefs,
   secretsHashAnnotation,
   secretsHashOf,
+  secretVolumes,
 } from './operand-secrets.ts';
 
 const days = (count: number): number => count * 24 * 60 * 60 * 1000;
@@ -143,7 +144,9 @@ describe('the credentials of the sides', () => {
     uriSecretRef: { name, key: 'uri' },
     ...tls,
   });
+  const kind = 'Secret' as const;
   const caSecretRef = { name: 'ca', key: 'bundle.pem' };
+  const caConfigMapRef = { name: 'trusted', key: 'ca.crt' };
   const clientCertificateSecretRef = { name: 'client' };
   const auth = {
     userSecretRef: { name: 'login', key: 'username' },
@@ -156,28 +159,28 @@ describe('the credentials of the sides', () => {
     const { credentials } = secretRefs(
       {
         source: side('old', { auth, tls: { caSecretRef, clientCertificateSecretRef } }),
-        destination: side('new', { tls: { caSecretRef: { name: 'other', key: 'ca.crt' } } }),
+        destination: side('new', { tls: { caConfigMapRef } }),
       },
       {},
     );
     assert.deepEqual(
-      credentials.map(({ name, key, part }) => `${name} ${key} ${part}`),
+      credentials.map((at) => `${at.kind} ${at.name} ${at.key} ${at.part}`),
       [
-        'login username user',
-        'login password password',
-        'ca bundle.pem authority',
-        'client tls.crt certificate',
-        'client tls.key key',
-        'other ca.crt authority',
+        'Secret login username user',
+        'Secret login password password',
+        'Secret ca bundle.pem authority',
+        'Secret client tls.crt certificate',
+        'Secret client tls.key key',
+        'ConfigMap trusted ca.crt authority',
       ],
     );
   });
 
   it('are invalid if they are none, and what is missing stays so', () => {
     const refs = [
-      { ...caSecretRef, part: 'authority' },
-      { name: 'client', key: 'tls.crt', part: 'certificate' },
-      { name: 'client', key: 'tls.key', part: 'key' },
+      { kind, ...caSecretRef, part: 'authority' },
+      { kind, name: 'client', key: 'tls.crt', part: 'certificate' },
+      { kind, name: 'client', key: 'tls.key', part: 'key' },
     ] as const;
     assert.deepEqual(checkedCredentials(refs, [missing, missing, source]), [
       missing,
@@ -195,12 +198,19 @@ describe('the credentials of the sides', () => {
       /^tls\.crt and tls\.key in the Secret client cannot be used: .+/,
     );
     assert.deepEqual(key, source);
+    const inMap = [{ kind: 'ConfigMap', ...caConfigMapRef, part: 'authority' }] as const;
+    assert.deepEqual(checkedCredentials(inMap, [source]), [
+      {
+        kind: 'invalid',
+        description: 'ca.crt in the ConfigMap trusted is not, or not only, PEM certificates',
+      },
+    ]);
   });
 
   it('are taken as they are, if they are no certificates', () => {
     const refs = [
-      { ...auth.userSecretRef, part: 'user' },
-      { ...auth.passwordSecretRef, part: 'password' },
+      { kind, ...auth.userSecretRef, part: 'user' },
+      { kind, ...auth.passwordSecretRef, part: 'password' },
     ] as const;
     assert.deepEqual(checkedCredentials(refs, [source, missing]), [source, missing]);
   });
@@ -219,16 +229,23 @@ describe('the credentials of the sides', () => {
 
     it('end, of several authorities, with the last', () => {
       assert.ok(first && last && first.atMs < last.atMs);
-      const refs = [{ ...caSecretRef, part: 'authority' }] as const;
-      const expiry = { what: 'bundle.pem in the Secret ca', atMs: last.atMs, noticeMs: days(7) };
-      for (const value of [found(first.text, last.text), found(last.text, first.text)]) {
-        assert.deepEqual(checkedCredentials(refs, [value]), [{ ...value, expiry }]);
+      const { atMs } = last;
+      const values = [found(first.text, last.text), found(last.text, first.text)];
+      const inSecret = { kind, ...caSecretRef, part: 'authority' } as const;
+      const inMap = { kind: 'ConfigMap', ...caConfigMapRef, part: 'authority' } as const;
+      for (const [ref, what] of [
+        [inSecret, 'bundle.pem in the Secret ca'],
+        [inMap, 'ca.crt in the ConfigMap trusted'],
+      ] as const) {
+        const expiry = { what, atMs, noticeMs: days(7) };
+        for (const value of values)
+          assert.deepEqual(checkedCredentials([ref], [value]), [{ ...value, expiry }]);
       }
     });
 
     it('end, of one with its intermediate authorities, with the first in the text', () => {
       assert.ok(first && last);
-      const refs = [{ name: 'client', key: 'tls.crt', part: 'certificate' }] as const;
+      const refs = [{ kind, name: 'client', key: 'tls.crt', part: 'certificate' }] as const;
       for (const [own, authority] of [
         [first, last],
         [last, first],
@@ -254,7 +271,7 @@ describe('the credentials of the sides', () => {
       '--metaURIFile=/etc/clustersync/destination/uri',
     ]);
     assert.deepEqual(plain.secrets, [
-      { folder: 'destination', secretName: 'new', items: [{ key: 'uri', path: 'uri' }] },
+      { folder: 'destination', kind, name: 'new', items: [{ key: 'uri', path: 'uri' }] },
     ]);
     const tls = { auth, tls: { caSecretRef, clientCertificateSecretRef } };
     const { secrets, args } = mountedSide('source', side('old', tls), [
@@ -269,18 +286,36 @@ describe('the credentials of the sides', () => {
       '--srcKeyFile=/etc/clustersync/source-certificate/tls.key',
     ]);
     assert.deepEqual(
-      secrets.map(({ folder, secretName, items }) => [
-        folder,
-        secretName,
+      secrets.map(({ folder, kind: its, name, items }) => [
+        ...[folder, its, name],
         items.map(({ key, path }) => `${key}>${path}`).join(),
       ]),
       [
-        ['source', 'old', 'uri>uri'],
-        ['source-user', 'login', 'username>user'],
-        ['source-password', 'login', 'password>password'],
-        ['source-ca', 'ca', 'bundle.pem>ca.crt'],
-        ['source-certificate', 'client', 'tls.crt>tls.crt,tls.key>tls.key'],
+        ['source', kind, 'old', 'uri>uri'],
+        ['source-user', kind, 'login', 'username>user'],
+        ['source-password', kind, 'login', 'password>password'],
+        ['source-ca', kind, 'ca', 'bundle.pem>ca.crt'],
+        ['source-certificate', kind, 'client', 'tls.crt>tls.crt,tls.key>tls.key'],
       ],
     );
+  });
+
+  it('may be in a ConfigMap, and for servers of another name', () => {
+    const tls = { caConfigMapRef, serverName: 'db.example' };
+    const { secrets, args } = mountedSide('destination', side('new', { tls }), [
+      { uri: 'destURI', prefix: 'dest' },
+      { uri: 'metaURI', prefix: 'meta' },
+    ]);
+    assert.deepEqual(args.slice(2), [
+      '--destCaFile=/etc/clustersync/destination-ca/ca.crt',
+      '--metaCaFile=/etc/clustersync/destination-ca/ca.crt',
+      '--destServerName=db.example',
+      '--metaServerName=db.example',
+    ]);
+    const items = [{ key: 'ca.crt', path: 'ca.crt' }];
+    assert.deepEqual(secretVolumes(secrets).volumes.at(-1), {
+      name: 'destination-ca',
+      configMap: { name: 'trusted', items },
+    });
   });
 });

@@ -3,6 +3,7 @@ import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
 import {
+  authorityOf,
   certificateKeys,
   credentialKeys,
   type ClusterReference,
@@ -32,11 +33,12 @@ export function secretRefs(
   sides: Sides | undefined,
   { tls }: Pick<OperandOptions, 'tls'>,
 ): SecretRefs {
+  const kind = 'Secret';
   return {
-    source: sides?.source.uriSecretRef,
-    destination: sides?.destination.uriSecretRef,
+    source: sides && { kind, ...sides.source.uriSecretRef },
+    destination: sides && { kind, ...sides.destination.uriSecretRef },
     credentials: sides ? [sides.source, sides.destination].flatMap(credentialKeys) : [],
-    authority: tls && { name: tls.secretName, key: authorityKey },
+    authority: tls && { kind, name: tls.secretName, key: authorityKey },
   };
 }
 
@@ -55,11 +57,10 @@ export interface OperandSecrets extends ConnectionSecrets {
   readonly token: string;
 }
 
-/** A Secret whose values the pods of an operand read from files. */
-export interface MountedSecret {
+/** A Secret, or a ConfigMap, whose values the pods of an operand read from files. */
+export interface MountedSecret extends Pick<SecretKey, 'kind' | 'name'> {
   /** Folder under {@link mountRoot}. */
   readonly folder: string;
-  readonly secretName: string;
   /** Its keys, and the names of their files. */
   readonly items: readonly { readonly key: string; readonly path: string }[];
 }
@@ -88,17 +89,17 @@ export function secretsOfOptions(
   options: OperandOptions,
 ): readonly (MountedSecret & { readonly args: readonly string[] })[] {
   return optionSecrets.flatMap(({ folder, nameIn, flags }) => {
-    const secretName = nameIn(options);
-    if (secretName === undefined) return [];
+    const name = nameIn(options);
+    if (name === undefined) return [];
     const items = Object.keys(flags).map((key) => ({ key, path: key }));
     const args = Object.entries(flags).map(
       ([key, flag]) => `--${flag}=${mountRoot}/${folder}/${key}`,
     );
-    return [{ folder, secretName, items, args }];
+    return [{ folder, kind: 'Secret', name, items, args }];
   });
 }
 
-/** What the pods of an operand read of a side, and the arguments that tell where its files are. */
+/** What the pods of an operand read of a side, and the arguments that tell where its files are, and by which name it is reached. */
 export interface MountedSide {
   readonly secrets: readonly MountedSecret[];
   readonly args: readonly string[];
@@ -116,17 +117,21 @@ export function mountedSide(
   { uriSecretRef, tls, auth }: ClusterReference,
   flags: readonly ConnectionFlags[],
 ): MountedSide {
-  const { caSecretRef: ca, clientCertificateSecretRef: client } = tls ?? {};
-  const mounted = (folder: string, { name, key }: SecretKey, path: string): MountedSecret => ({
-    ...{ folder, secretName: name },
+  const kind = 'Secret';
+  const { clientCertificateSecretRef: client, serverName } = tls ?? {};
+  const ca = authorityOf(tls);
+  const mounted = (folder: string, { key, ...from }: SecretKey, path: string): MountedSecret => ({
+    folder,
+    ...from,
     items: [{ key, path }],
   });
-  const uri = mounted(side, uriSecretRef, 'uri');
-  const user = auth && mounted(`${side}-user`, auth.userSecretRef, 'user');
-  const password = auth && mounted(`${side}-password`, auth.passwordSecretRef, 'password');
+  const uri = mounted(side, { kind, ...uriSecretRef }, 'uri');
+  const user = auth && mounted(`${side}-user`, { kind, ...auth.userSecretRef }, 'user');
+  const password =
+    auth && mounted(`${side}-password`, { kind, ...auth.passwordSecretRef }, 'password');
   const authority = ca && mounted(`${side}-ca`, ca, authorityKey);
-  const certificate = client && {
-    ...{ folder: `${side}-certificate`, secretName: client.name },
+  const certificate: MountedSecret | undefined = client && {
+    ...{ folder: `${side}-certificate`, kind, name: client.name },
     items: Object.values(certificateKeys).map((key) => ({ key, path: key })),
   };
   const { certificate: certificatePath, key: keyPath } = certificateKeys;
@@ -140,20 +145,27 @@ export function mountedSide(
   ] as const;
   return {
     secrets: [uri, user, password, authority, certificate].filter((secret) => secret !== undefined),
-    args: files.flatMap(([secret, path, nameOf]) =>
-      secret === undefined
+    args: [
+      ...files.flatMap(([secret, path, nameOf]) =>
+        secret === undefined
+          ? []
+          : flags.map((named) => `--${nameOf(named)}File=${mountRoot}/${secret.folder}/${path}`),
+      ),
+      ...(serverName === undefined
         ? []
-        : flags.map((named) => `--${nameOf(named)}File=${mountRoot}/${secret.folder}/${path}`),
-    ),
+        : flags.map(({ prefix }) => `--${prefix}ServerName=${serverName}`)),
+    ],
   };
 }
 
 /** The volumes of a pod, and where its container finds them. */
 export function secretVolumes(mounted: readonly MountedSecret[]) {
   return {
-    volumes: mounted.map(({ folder, secretName, items }) => ({
+    volumes: mounted.map(({ folder, kind, name, items }) => ({
       name: folder,
-      secret: { secretName, items: [...items] },
+      ...(kind === 'Secret'
+        ? { secret: { secretName: name, items: [...items] } }
+        : { configMap: { name, items: [...items] } }),
     })),
     volumeMounts: mounted.map(({ folder }) => ({
       name: folder,

@@ -110,17 +110,17 @@ export class OperandStore {
 
   async #secretValue(
     { metadata: { namespace } }: KubeObject,
-    { name, key }: SecretKey,
+    { kind, name, key }: SecretKey,
     signal: AbortSignal,
     mayBeOld: boolean,
   ): Promise<SecretValue> {
-    const secret = await this.#secrets.read({ namespace, name }, signal, mayBeOld);
-    if (!secret) return { kind: 'missing', description: `there is no Secret ${name}` };
-    const value = secret.data?.[key];
+    const values = await this.#secrets.read({ kind, namespace, name }, signal, mayBeOld);
+    if (!values) return { kind: 'missing', description: `there is no ${kind} ${name}` };
+    const value = values.get(key);
     if (value === undefined)
-      return { kind: 'missing', description: `the Secret ${name} has no key ${key}` };
+      return { kind: 'missing', description: `the ${kind} ${name} has no key ${key}` };
     if (value === '') {
-      const description = `the key ${key} of the Secret ${name} is empty or longer than 24 KiB`;
+      const description = `the key ${key} of the ${kind} ${name} is empty or longer than 24 KiB`;
       return { kind: 'missing', description };
     }
     return { kind: 'found', value };

@@ -30,7 +30,10 @@ const plan: OperandPlan = {
   port: 27182,
   args: ['--id=old'],
   secrets: [
-    { folder: 'source', secretName: 'old-uri', items: [{ key: 'connection', path: 'uri' }] },
+    {
+      ...{ folder: 'source', kind: 'Secret', name: 'old-uri' },
+      items: [{ key: 'connection', path: 'uri' }],
+    },
   ],
   options,
   secretsHash: 'hash',

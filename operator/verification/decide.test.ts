@@ -30,49 +30,6 @@ describe('a SyncVerification', () => {
     assert.equal(decision.objects, undefined);
   });
 
-  it('runs no image that nobody has allowed', () => {
-    const checked = verification();
-    const verifier = { ...checked.spec.verifier, image: 'evil.dev/verifier:1' };
-    const named = { ...checked, spec: { ...checked.spec, verifier } };
-    const decision = decide(named, world());
-    assert.match(phaseAndConditions(decision), /^Pending False ImageNotAllowed Stalled/);
-    assert.equal(decision.objects, undefined);
-    assert.ok(decide(checked, world()).objects);
-  });
-
-  it('has no pods with a field of a template that nobody has allowed', () => {
-    const checked = verification();
-    const podTemplate = { spec: { hostAliases: [] } };
-    const verifier = { ...checked.spec.verifier, podTemplate };
-    const decision = decide({ ...checked, spec: { ...checked.spec, verifier } }, world());
-    assert.match(phaseAndConditions(decision), /^Pending False PodFieldNotAllowed Stalled/);
-    assert.equal(decision.objects, undefined);
-    const { objects } = decide(
-      { ...checked, spec: { ...checked.spec, verifier } },
-      world({ statefulSet }),
-    );
-    assert.equal(objects, undefined, 'running pods stay as they are');
-  });
-
-  it('lets a template add to its own container, and change nothing else of it', () => {
-    const of = (more: object) => {
-      const checked = verification();
-      const podTemplate = { spec: { containers: [{ name: 'verifier', ...more }] } };
-      const verifier = { ...checked.spec.verifier, podTemplate };
-      return decide({ ...checked, spec: { ...checked.spec, verifier } }, world());
-    };
-    assert.match(
-      phaseAndConditions(of({ image: 'a' })),
-      /^Pending False InvalidPodTemplate Stalled/,
-    );
-    const { objects } = of({ env: [{ name: 'TZ', value: 'UTC' }] });
-    const containers = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
-    assert.deepEqual(
-      containers.map(({ name, env }) => [name, env?.at(-1)?.name]),
-      [['verifier', 'TZ']],
-    );
-  });
-
   it('waits for the end of the initial copy', () => {
     const decision = decide(verification(), world({ clusterSync: clusterSyncIn('copy') }));
     assert.equal(
@@ -101,21 +58,24 @@ describe('a SyncVerification', () => {
   it('gives the verifier the credentials of the sync, and tells how to read the report with them', () => {
     const given = clusterSyncIn('changes');
     const { source, destination } = given.spec;
-    const authority = { caSecretRef: { name: 'authority', key: 'ca.crt' } };
+    const ref = { name: 'authority', key: 'ca.crt' };
     const client = { clientCertificateSecretRef: { name: 'client' } };
     const key = { name: 'login', key: 'value' };
     const auth = { userSecretRef: key, passwordSecretRef: key };
     const spec = {
       ...given.spec,
-      source: { ...source, tls: authority },
-      destination: { ...destination, auth, tls: { ...authority, ...client } },
+      source: { ...source, tls: { caSecretRef: ref } },
+      destination: {
+        ...{ ...destination, auth },
+        tls: { ...client, caConfigMapRef: ref, serverName: 'db.example' },
+      },
     };
     const secured = { ...given, spec };
     const { objects } = decide(verification(), world({ clusterSync: secured }));
     const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
     assert.deepEqual(
       (container?.args ?? []).filter((arg) =>
-        /^--\w+(?:User|Password|Ca|Certificate|Key)File=/.test(arg),
+        /^--\w+(?:(?:User|Password|Ca|Certificate|Key)File|ServerName)=/.test(arg),
       ),
       [
         '--srcCaFile=/etc/clustersync/source-ca/ca.crt',
@@ -129,12 +89,14 @@ describe('a SyncVerification', () => {
         '--metaCertificateFile=/etc/clustersync/destination-certificate/tls.crt',
         '--destKeyFile=/etc/clustersync/destination-certificate/tls.key',
         '--metaKeyFile=/etc/clustersync/destination-certificate/tls.key',
+        '--destServerName=db.example',
+        '--metaServerName=db.example',
       ],
     );
     const { status } = decide(verification(), running(checking, { clusterSync: secured }));
     assert.equal(
       status?.report?.command,
-      'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --verification=check-uid',
+      'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --metaServerName=db.example --verification=check-uid',
     );
   });
 

@@ -11,6 +11,7 @@ import {
 } from '../operand/api-causes.ts';
 import { keptProgress } from '../operand/kept-progress.ts';
 import type { Observation } from '../operand/observation.ts';
+import { authorityOf } from '../operand/credentials.ts';
 import { missingPod } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { secretProblemConditions } from '../operand/warnings.ts';
@@ -136,10 +137,11 @@ function reportOf({
     ...(auth
       ? ['--metaUserFile=<file with the user>', '--metaPasswordFile=<file with the password>']
       : []),
-    ...(tls?.caSecretRef ? ['--metaCaFile=<file with its authorities>'] : []),
+    ...(authorityOf(tls) ? ['--metaCaFile=<file with its authorities>'] : []),
     ...(tls?.clientCertificateSecretRef
       ? ['--metaCertificateFile=<its tls.crt>', '--metaKeyFile=<its tls.key>']
       : []),
+    ...(tls?.serverName === undefined ? [] : [`--metaServerName=${tls.serverName}`]),
   ];
   return {
     verification: name,

@@ -130,7 +130,7 @@ tolerations:
   resources: [deployments/scale, statefulsets/scale]
   verbs: [get, update]
 - apiGroups: ['']
-  resources: [secrets]
+  resources: [secrets, configmaps]
   verbs: [get]
 - apiGroups: [events.k8s.io]
   resources: [events]

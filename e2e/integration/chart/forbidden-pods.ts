@@ -17,7 +17,10 @@ export function operandMade(options: Partial<OperandOptions>): OperandObjects {
       args: ['--id=old'],
       token: 'token',
       podIndexVariable: 'CLUSTERSYNC_INSTANCE',
-      secrets: [{ folder: 'source', secretName: 'old-uri', items: [{ key: 'uri', path: 'uri' }] }],
+      secrets: [
+        { folder: 'source', kind: 'Secret', name: 'old-uri', items: [{ key: 'uri', path: 'uri' }] },
+        { folder: 'ca', kind: 'ConfigMap', name: 'trusted', items: [{ key: 'a', path: 'ca.crt' }] },
+      ],
       options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' }, ...options },
       secretsHash: 'hash',
     },
@@ -90,14 +93,14 @@ export const forbidden: readonly (readonly [string, string, unknown])[] = [
   [
     'a folder of its node',
     `${pod}.volumes`,
-    [{ name: 'tmp', hostPath: { path: '/' } }, ...volumesOf(['source', 'tls'])],
+    [{ name: 'tmp', hostPath: { path: '/' } }, ...volumesOf(['source', 'ca', 'tls'])],
   ],
   [
     'a token as a volume',
     `${pod}.volumes`,
     [
       { name: 'tmp', projected: { sources: [{ serviceAccountToken: { path: 'token' } }] } },
-      ...volumesOf(['source', 'tls']),
+      ...volumesOf(['source', 'ca', 'tls']),
     ],
   ],
   ['root', `${pod}.securityContext.runAsUser`, 0],
@@ -244,5 +247,5 @@ export const podFieldExamples = {
   securityContext: { runAsUser: 1234 },
   serviceAccountName: 'sync',
   topologySpreadConstraints: [spread],
-  volumes: [{ name: 'more', configMap: { name: 'more' } }],
+  volumes: [{ name: 'more', hostPath: { path: '/' } }],
 };

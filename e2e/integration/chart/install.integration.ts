@@ -190,6 +190,7 @@ describe('the chart, on a real API server', () => {
       ['delete', 'statefulsets.apps'],
       ['patch', 'networkpolicies.networking.k8s.io'],
       ['get', 'secrets'],
+      ['get', 'configmaps'],
       ['create', 'events.events.k8s.io'],
       ['update', 'deployments/scale.apps'],
       ['update', 'statefulsets/scale.apps'],
@@ -215,6 +216,9 @@ describe('the chart, on a real API server', () => {
       ['create', 'pods/exec'],
       ['delete', 'services'],
       ['list', 'configmaps'],
+      ['watch', 'configmaps'],
+      ['create', 'configmaps'],
+      ['patch', 'configmaps'],
       ['get', 'deployments.apps'],
       ['patch', 'deployments.apps'],
       ['update', 'deployments.apps'],
@@ -257,8 +261,10 @@ describe('the chart, on a real API server', () => {
     const watchNamespaces = ['one'];
     await install({ watchNamespaces, crds: { enabled: false } }, { release: 'narrow' });
     const account = 'narrow-clustersync';
-    assert.equal(await mayI('get', 'secrets', 'one', account), true);
-    assert.equal(await mayI('get', 'secrets', 'two', account), false);
+    for (const resource of ['secrets', 'configmaps']) {
+      assert.equal(await mayI('get', resource, 'one', account), true);
+      assert.equal(await mayI('get', resource, 'two', account), false);
+    }
     assert.equal(await mayI('list', 'clustersyncs.clustersync.dev', 'two', account), false);
     assert.equal(await mayI('get', 'secrets', releaseNamespace, account), false);
     assert.equal(

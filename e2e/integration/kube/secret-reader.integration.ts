@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { namespaces, secrets } from '../../../operator/kube/builtin-resources.ts';
+import { configMaps, namespaces, secrets } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import { FakeClock } from '../../../operator/kube/testing/fake-clock.ts';
 import { SecretReader } from '../../../operator/operand/secret-reader.ts';
@@ -7,6 +7,7 @@ import { useApiServer } from './use-api-server.ts';
 
 const { signal } = new AbortController();
 const broken = 400;
+const kind = 'Secret';
 
 describe('SecretReader, on a real API server', () => {
   let client: KubeClient;
@@ -34,11 +35,11 @@ describe('SecretReader, on a real API server', () => {
     // Whether they are there makes no difference.
     const readBroken = async (): Promise<void> => {
       for (let index = 0; index < broken; index++)
-        await reader.read({ namespace: 'broken', name: `secret-${index}` }, signal);
+        await reader.read({ kind, namespace: 'broken', name: `secret-${index}` }, signal);
     };
     const ref = { namespace: 'quiet', name: 'uri' };
     const readQuiet = async (): Promise<string> => {
-      const value = (await reader.read(ref, signal))?.data?.['uri'] ?? '';
+      const value = (await reader.read({ kind, ...ref }, signal))?.get('uri') ?? '';
       return Buffer.from(value, 'base64').toString();
     };
     await makeSecret('quiet', 'uri', { uri: 'old' });
@@ -62,17 +63,33 @@ describe('SecretReader, on a real API server', () => {
   it('keeps 32 KiB of a Secret, and of its values the short ones', async () => {
     const reader = new SecretReader(client, new FakeClock());
     const large = 'x'.repeat(500_000);
-    const ref = { namespace: 'default', name: 'large' };
+    const ref = { kind, namespace: 'default', name: 'large' } as const;
     await makeSecret('default', 'large', {
       'a-large': large,
       uri: 'mongodb://a/',
       'z-large': large,
     });
-    const { data = {} } = (await reader.read(ref, signal)) ?? {};
-    assert.deepEqual(data, {
-      'a-large': '',
-      uri: Buffer.from('mongodb://a/').toString('base64'),
-      'z-large': '',
-    });
+    const uri = Buffer.from('mongodb://a/').toString('base64');
+    const expected = { uri, 'a-large': '', 'z-large': '' };
+    assert.deepEqual(await reader.read(ref, signal), new Map(Object.entries(expected)));
+  });
+
+  it('reads the texts and the bytes of a ConfigMap, and takes it for no Secret of its name', async () => {
+    const reader = new SecretReader(client, new FakeClock());
+    const at = { namespace: 'default', name: 'trusted' };
+    const bytes = Buffer.from([0xff, 0]).toString('base64');
+    await client.create(
+      configMaps,
+      { metadata: at, data: { 'ca.crt': 'größer', none: '' }, binaryData: { bytes } },
+      { signal },
+    );
+    const read = async (of: 'Secret' | 'ConfigMap') =>
+      await reader.read({ kind: of, ...at }, signal);
+    for (let again = 0; again < 2; again++) {
+      assert.equal(await read('Secret'), undefined);
+      const text = Buffer.from('größer').toString('base64');
+      const expected = { none: '', bytes, 'ca.crt': text };
+      assert.deepEqual(await read('ConfigMap'), new Map(Object.entries(expected)));
+    }
   });
 });

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
-import { writeFile } from 'node:fs/promises';
+import { once } from 'node:events';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { createServer } from 'node:tls';
 import { MongoClient } from 'mongodb';
+import { createClusterClient } from '../../../mongo/cluster-client.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { destinationHeader } from '../../../sync-api/headers.ts';
 import { CliProcess } from '../../ground/cli-process.ts';
@@ -59,6 +63,23 @@ describe('connections by TLS', () => {
     return uris[side === 'source' ? 0 : 1] ?? '';
   }
 
+  /** What a syncer says that cannot reach its source. */
+  async function errorOf(source: {
+    readonly uri: string;
+    readonly options: Readonly<Record<string, string>>;
+  }): Promise<string> {
+    await using running = await startSyncerProcess({
+      ...{ cluster0: source.uri, cluster1: x509Uri('destination'), until: 'listening' },
+      options: { ...certificates('cluster1'), ...source.options },
+    });
+    let said: unknown;
+    await until('it says why', async () => {
+      ({ error: said } = (await running.getProgress()).body);
+      return typeof said === 'string' && !said.startsWith('NotStarted');
+    });
+    return String(said);
+  }
+
   const certificates = (prefix: string): Record<string, string> => ({
     [`${prefix}CaFile`]: path('ca.crt'),
     [`${prefix}CertificateFile`]: path('client.crt'),
@@ -111,6 +132,103 @@ describe('connections by TLS', () => {
     assert.equal((JSON.parse(report.output) as { readonly verdict: unknown }).verdict, 'equal');
   });
 
+  describe('to servers that are reached by another name than that of their certificate', () => {
+    let reached: ReplicaSet;
+    let uri: string;
+
+    before(async () => {
+      const inside = path('inside');
+      await mkdir(inside);
+      const { served, client, options } = await issueServerTls(inside, 'db.example');
+      const files = {
+        'db-ca.crt': served['ca.crt'],
+        'db-client.crt': client['tls.crt'],
+        'db-client.key': client['tls.key'],
+        'db-server.crt': served['tls.crt'],
+        'db-server.key': served['tls.key'],
+      };
+      for (const [name, text] of Object.entries(files)) await writeFile(path(name), text);
+      reached = await startReplicaSet({ members: 1, name: 'reached', ...options });
+      uri = await createCertificateUser(reached);
+    });
+    after(async () => {
+      await reached.stop();
+    });
+
+    const named = (prefix: string, serverName?: string): Record<string, string> => ({
+      [`${prefix}CaFile`]: path('db-ca.crt'),
+      [`${prefix}CertificateFile`]: path('db-client.crt'),
+      [`${prefix}KeyFile`]: path('db-client.key'),
+      ...(serverName !== undefined && { [`${prefix}ServerName`]: serverName }),
+    });
+
+    it('sync and verify by the name that is given', async () => {
+      const [source] = sets;
+      assert.ok(source);
+      await using writer = new MongoClient(source.uri('admin'));
+      await writer
+        .db('reached')
+        .collection('items')
+        .insertMany([{ n: 1 }, { n: 2 }]);
+      await using running = await startSyncing(
+        await startSyncerProcess({
+          ...{ cluster0: x509Uri('source'), cluster1: uri },
+          options: { ...certificates('cluster0'), ...named('cluster1', 'DB.example') },
+        }),
+        { includeNamespaces: [{ database: 'reached' }] },
+      );
+      await writer.db('reached').collection('items').insertOne({ n: 3 });
+      await commitAndWait(running);
+      await using verifier = await VerifierProcess.start({
+        uris: { srcURI: source.uri('syncer'), destURI: reached.uri('syncer') },
+        options: {
+          ...{ ...certificates('src'), ...named('dest', 'db.example') },
+          verifyAll: 'false',
+          includeNamespaces: JSON.stringify([{ database: 'reached' }]),
+        },
+      });
+      await verifier.post('check');
+      await verifier.post('writesOff');
+      const { verdict, documentsCompared } = await verifier.untilComplete();
+      assert.deepEqual([verdict, documentsCompared], ['equal', 3]);
+    });
+
+    for (const [serverName, who] of [
+      [undefined, /IP: 127\.0\.0\.1 is not in the cert's list/],
+      ['other.example', /Host: other\.example\. is not in the cert's altnames: DNS:db\.example/],
+    ] as const) {
+      it(`are refused ${serverName === undefined ? 'without it' : 'by another one'}`, async () => {
+        const said = await errorOf({ uri, options: named('cluster0', serverName) });
+        assert.match(said, /^ClusterUnreachable: .+: name the servers, .+ in tls\.serverName/);
+        assert.match(said, who);
+      });
+    }
+
+    it('tell it to whatever they reach first', async () => {
+      const [cert, key, ca] = await Promise.all(
+        ['db-server.crt', 'db-server.key', 'db-ca.crt'].map(async (name) => {
+          return await readFile(path(name), 'utf8');
+        }),
+      );
+      const told = Promise.withResolvers<unknown>();
+      const proxy = createServer({ cert, key }, (socket) => {
+        told.resolve(socket.servername);
+        socket.destroy();
+      });
+      proxy.listen(0, '127.0.0.1');
+      await once(proxy, 'listening');
+      const { port } = proxy.address() as AddressInfo;
+      await using cluster = createClusterClient({
+        ...{ uri: `mongodb://127.0.0.1:${port}`, option: 'cluster0', appName: 'test' },
+        tls: { ...(ca !== undefined && { ca }), servername: 'db.example' },
+        serverSelectionTimeoutMs: 2_000,
+      });
+      await assert.rejects(cluster.decoded.connect());
+      assert.equal(await told.promise, 'db.example');
+      proxy.close();
+    });
+  });
+
   const refused: readonly (readonly [
     what: string,
     expected: RegExp,
@@ -128,7 +246,7 @@ describe('connections by TLS', () => {
     ],
     [
       'a name that the certificate does not have',
-      /^ClusterUnreachable: .+127\.0\.0\.1.+: name the servers, .+ as their certificates do$/,
+      /^ClusterUnreachable: .+127\.0\.0\.1.+: name the servers, .+ as their certificates do, or give the name/,
       () => ({
         uri: x509Uri('source').replace('localhost', '127.0.0.1'),
         options: certificates('cluster0'),
@@ -150,17 +268,7 @@ describe('connections by TLS', () => {
   ];
   for (const [what, expected, given] of refused) {
     it(`with ${what} say so`, async () => {
-      const { uri = x509Uri('source'), options } = given();
-      await using running = await startSyncerProcess({
-        ...{ cluster0: uri, cluster1: x509Uri('destination'), until: 'listening' },
-        options: { ...certificates('cluster1'), ...options },
-      });
-      let said: unknown;
-      await until('it says why', async () => {
-        ({ error: said } = (await running.getProgress()).body);
-        return typeof said === 'string' && !said.startsWith('NotStarted');
-      });
-      assert.match(String(said), expected);
+      assert.match(await errorOf({ uri: x509Uri('source'), ...given() }), expected);
     });
   }
 
@@ -191,6 +299,9 @@ describe('connections by TLS', () => {
     const login = { cluster1UserFile: path('user'), cluster1PasswordFile: path('password') };
     assert.equal(await provenHosts({}, 'certificate'), 'mongodb://localhost:port');
     assert.equal(await provenHosts(login, 'password'), 'mongodb://localhost:port');
+    const named = { cluster1ServerName: 'localhost' };
+    const expected = 'mongodb://127.0.0.1:port,localhost:port/?serverName=localhost';
+    assert.equal(await provenHosts(named, 'certificate'), expected);
   });
 
   it('are options of clustersync run, too', async () => {
@@ -268,6 +379,11 @@ describe('connections by TLS', () => {
       'a key without its certificate',
       /--cluster0KeyFile requires --cluster0CertificateFile/,
       () => ({ options: { cluster0KeyFile: path('client.key') } }),
+    ],
+    [
+      'the address of a server for its name',
+      /--cluster0ServerName: expected a DNS name/,
+      () => ({ options: { ...certificates('cluster0'), cluster0ServerName: '127.0.0.1' } }),
     ],
     [
       'TLS turned off in the connection string',

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
-import { events, secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import {
+  configMaps,
+  events,
+  secrets,
+  statefulSets,
+} from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { secretsHashAnnotation } from '../../../operator/operand/operand-secrets.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
@@ -44,6 +49,44 @@ describe('the credentials of a deployment', () => {
     await folder.remove();
   });
 
+  async function untilNotReady(namespace: string, reason: string, message: RegExp): Promise<void> {
+    await ground.untilSync(namespace, `${reason} ${String(message)}`, (status) => {
+      const said = findCondition(status.conditions, 'Ready')?.message ?? '';
+      return readiness(status) === `False ${reason}` && message.test(said);
+    });
+  }
+
+  async function untilInSync(namespace: string): Promise<void> {
+    await ground.untilSync(
+      namespace,
+      'it is in sync',
+      (status) => readiness(status) === 'True InSync',
+    );
+  }
+
+  /** What the condition SecretProblem says. */
+  async function problemOf(namespace: string): Promise<string> {
+    const sync = await ground.get(clusterSyncs, namespace, 'orders');
+    const { reason = '', message = '' } =
+      findCondition(sync?.status?.conditions, 'SecretProblem') ?? {};
+    return `${reason}: ${message}`;
+  }
+
+  async function untilProblem(namespace: string, expected: string): Promise<void> {
+    await until(`it is said: ${expected}`, async () => {
+      return (await problemOf(namespace)).startsWith(expected);
+    });
+  }
+
+  async function untilNoProblem(namespace: string): Promise<void> {
+    await until('all is well', async () => (await problemOf(namespace)) === ': ');
+  }
+
+  async function hashOf(namespace: string): Promise<string | undefined> {
+    const now = await ground.get(statefulSets, namespace, 'orders-syncer');
+    return now?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
+  }
+
   it('are waited for, mounted, and replaced with the pods; and can be named later', async () => {
     const [source, destination] = sets;
     assert.ok(source && destination);
@@ -61,19 +104,6 @@ describe('the credentials of a deployment', () => {
     const put = async (name: string, texts: Readonly<Record<string, string>>): Promise<void> => {
       await client.patch(secrets, { namespace, name }, { data: secretData(texts) }, { signal });
     };
-    const untilNotReady = async (reason: string, message: RegExp): Promise<void> => {
-      await ground.untilSync(namespace, `${reason} ${String(message)}`, (status) => {
-        const said = findCondition(status.conditions, 'Ready')?.message ?? '';
-        return readiness(status) === `False ${reason}` && message.test(said);
-      });
-    };
-    const untilInSync = async (): Promise<void> => {
-      await ground.untilSync(
-        namespace,
-        'it is in sync',
-        (status) => readiness(status) === 'True InSync',
-      );
-    };
     const certificates = {
       caSecretRef: { name: 'authority', key: 'bundle.pem' },
       clientCertificateSecretRef: { name: 'syncer' },
@@ -87,21 +117,27 @@ describe('the credentials of a deployment', () => {
     });
 
     await ground.createSync(namespace, sides(certificates, certificates));
-    await untilNotReady('SecretNotFound', /^there is no Secret authority$/);
+    await untilNotReady(namespace, 'SecretNotFound', /^there is no Secret authority$/);
     await create('login', { username: 'syncer', pw: testPassword });
     await create('authority', { 'ca.crt': tls.served['ca.crt'] });
-    await untilNotReady('SecretNotFound', /^the Secret authority has no key bundle\.pem$/);
+    await untilNotReady(
+      namespace,
+      'SecretNotFound',
+      /^the Secret authority has no key bundle\.pem$/,
+    );
     await create('syncer', {
       'tls.crt': tls.client['tls.crt'],
       'tls.key': tls.served['tls.key'],
     });
     await put('authority', { 'bundle.pem': 'BEGIN of something else' });
     await untilNotReady(
+      namespace,
       'InvalidCertificate',
       /^bundle\.pem in the Secret authority is not, or not only, PEM certificates$/,
     );
     await put('authority', { 'bundle.pem': tls.served['ca.crt'] });
     await untilNotReady(
+      namespace,
       'InvalidCertificate',
       /^tls\.crt and tls\.key in the Secret syncer cannot be used: .+/,
     );
@@ -115,25 +151,17 @@ describe('the credentials of a deployment', () => {
     {
       await using syncer = await PodProcess.start(client, set, address);
       await ground.runPod(set, address);
-      await untilInSync();
+      await untilInSync(namespace);
 
       // What no process could use replaces no pods, neither in the Secret nor by another one.
       const before = await ground.get(statefulSets, namespace, 'orders-syncer');
-      const problemOf = async (): Promise<string> => {
-        const sync = await ground.get(clusterSyncs, namespace, 'orders');
-        const { reason = '', message = '' } =
-          findCondition(sync?.status?.conditions, 'SecretProblem') ?? {};
-        return `${reason}: ${message}`;
-      };
       await put('authority', { 'bundle.pem': 'BEGIN of something else' });
-      await until('it is said', async () => (await problemOf()).startsWith('InvalidCertificate'));
+      await untilProblem(namespace, 'InvalidCertificate');
       await put('authority', { 'bundle.pem': tls.served['ca.crt'] });
       const nowhere = { tls: { ...certificates, caSecretRef: { name: 'nowhere' } } };
       const ref = { namespace, name: 'orders' };
       await client.patch(clusterSyncs, ref, { spec: { source: nowhere } }, { signal });
-      await until('it is said', async () => {
-        return (await problemOf()).startsWith('SecretNotFound: there is no Secret nowhere');
-      });
+      await untilProblem(namespace, 'SecretNotFound: there is no Secret nowhere');
       assert.deepEqual(
         (await ground.get(statefulSets, namespace, 'orders-syncer'))?.spec?.template,
         before?.spec?.template,
@@ -144,20 +172,16 @@ describe('the credentials of a deployment', () => {
         { spec: { source: { tls: certificates } } },
         { signal },
       );
-      await until('all is well', async () => (await problemOf()) === ': ');
-      await untilInSync();
+      await untilNoProblem(namespace);
+      await untilInSync(namespace);
       await syncer.end();
     }
 
     // Another authority joins, as before a rotation: other pods read it.
-    const hashOf = async (): Promise<string | undefined> => {
-      const now = await ground.get(statefulSets, namespace, 'orders-syncer');
-      return now?.spec?.template.metadata?.annotations?.[secretsHashAnnotation];
-    };
-    const former = await hashOf();
+    const former = await hashOf(namespace);
     assert.ok(former);
     await put('authority', { 'bundle.pem': tls.served['ca.crt'] + tls.client['ca.crt'] });
-    await until('the pods are to be replaced', async () => (await hashOf()) !== former);
+    await until('the pods are to be replaced', async () => (await hashOf(namespace)) !== former);
 
     // The destination's certificates move to another Secret.
     await create('other', { 'ca.crt': tls.served['ca.crt'] });
@@ -186,13 +210,69 @@ describe('the credentials of a deployment', () => {
     await until('changes are applied', async () => {
       return (await reader.db('shop').collection('items').countDocuments()) === 2;
     });
-    await untilInSync();
+    await untilInSync(namespace);
     const told = (await client.list(events, { namespace, signal })).items;
     assert.ok(told.some(({ reason }) => reason === 'InvalidCertificate'));
     const all = JSON.stringify([told, await ground.get(clusterSyncs, namespace, 'orders')]);
     assert.doesNotMatch(all, /PRIVATE KEY|BEGIN CERTIFICATE/);
     for (const text of [testPassword, encodeURIComponent(testPassword)])
       assert.ok(!all.includes(text));
+    await syncer.end();
+  });
+
+  it('may be in a ConfigMap, for servers of another name: waited for, checked, and replaced with the pods', async () => {
+    const own = { members: 1 as const, advertisedHost: 'localhost', ...tls.options };
+    await using source = await startReplicaSet({ ...own, name: 'old' });
+    await using destination = await startReplicaSet({ ...own, name: 'new' });
+    const { client } = ground;
+    const { namespace, address } = await ground.newPlace(await createCertificateUser(source));
+    const uri = uriData(await createCertificateUser(destination));
+    await client.patch(secrets, { namespace, name: 'new-uri' }, { data: uri }, { signal });
+    const data = secretData({ ...tls.client });
+    await client.create(secrets, { metadata: { namespace, name: 'syncer' }, data }, { signal });
+    const ref = { namespace, name: 'trusted' };
+    const put = async (values: object): Promise<void> => {
+      await client.patch(configMaps, ref, values, { signal });
+    };
+    const trusted = {
+      ...{ caConfigMapRef: { name: 'trusted', key: 'constructor' }, serverName: 'localhost' },
+      clientCertificateSecretRef: { name: 'syncer' },
+    };
+    await ground.createSync(namespace, {
+      source: { name: 'old', uriSecretRef: { name: 'old-uri' }, tls: trusted },
+      destination: { name: 'new', uriSecretRef: { name: 'new-uri' }, tls: trusted },
+    });
+    await untilNotReady(namespace, 'SecretNotFound', /^there is no ConfigMap trusted$/);
+    const { 'ca.crt': authority } = tls.served;
+    await client.create(configMaps, { metadata: ref, data: { 'ca.crt': authority } }, { signal });
+    // What every object of JavaScript has is no key of this one.
+    const absent = /^the ConfigMap trusted has no key constructor$/;
+    await untilNotReady(namespace, 'SecretNotFound', absent);
+    const broken = 'BEGIN of something else';
+    await put({ data: { constructor: broken } });
+    const invalid = 'constructor in the ConfigMap trusted is not, or not only, PEM certificates';
+    await untilNotReady(namespace, 'InvalidCertificate', new RegExp(`^${invalid}$`));
+    await put({ data: { constructor: authority } });
+
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await using syncer = await PodProcess.start(client, set, address);
+    await ground.runPod(set, address);
+    await untilInSync(namespace);
+    const former = await hashOf(namespace);
+    assert.ok(former);
+
+    // What no process could use replaces no pods, and neither does the same authority as bytes.
+    await put({ data: { constructor: broken } });
+    await untilProblem(namespace, `InvalidCertificate: ${invalid}`);
+    await client.delete(configMaps, ref, { signal });
+    await untilProblem(namespace, 'SecretNotFound: there is no ConfigMap trusted');
+    const binaryData = secretData({ constructor: authority });
+    await client.create(configMaps, { metadata: ref, binaryData }, { signal });
+    await untilNoProblem(namespace);
+    assert.equal(await hashOf(namespace), former);
+
+    await put({ binaryData: secretData({ constructor: authority + tls.client['ca.crt'] }) });
+    await until('the pods are to be replaced', async () => (await hashOf(namespace)) !== former);
     await syncer.end();
   });
 });

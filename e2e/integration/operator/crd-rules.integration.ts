@@ -105,7 +105,31 @@ describe('the rules of the custom resources, on a real API server', () => {
       });
     });
 
+    it('takes the authorities of servers from a ConfigMap, and their name', async () => {
+      for (const serverName of ['db', 'db-0.Shop.example', '10.0.0.db', '0f3a']) {
+        const tls = { caConfigMapRef: { name: 'trusted' }, serverName };
+        const source = { ...smallestSpec.source, tls };
+        const { spec } = await server.create(clusterSyncs, { ...smallestSpec, source });
+        const expected = { caConfigMapRef: { name: 'trusted', key: 'ca.crt' }, serverName };
+        assert.deepEqual(spec.source.tls, expected);
+      }
+    });
+
+    const withTls = (tls: object) => ({ destination: { ...smallestSpec.destination, tls } });
     const refusals: readonly (readonly [string, object, ...RegExp[]])[] = [
+      [
+        'authorities in a Secret and in a ConfigMap',
+        withTls({ caSecretRef: { name: 'ca' }, caConfigMapRef: { name: 'ca' } }),
+        /destination\.tls.*set caSecretRef or caConfigMapRef, not both/,
+      ],
+      ...['', '127.0.0.1', '::1', 'a:1', '*.a', 'a..b', 'a-', 'a b'].map(
+        (serverName) =>
+          [
+            `${JSON.stringify(serverName)} as the name of a server`,
+            withTls({ serverName }),
+            /destination\.tls\.serverName/,
+          ] as const,
+      ),
       [
         'buildIndexes never with reversible',
         { buildIndexes: 'never', reversible: true, enableUserWriteBlocking: true },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { secrets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
+import { configMaps, secrets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import { hasEnded } from '../../ground/has-ended.ts';
@@ -40,15 +40,11 @@ export class PodProcess implements AsyncDisposable {
       const pod = spec?.template.spec;
       const [container] = pod?.containers ?? [];
       for (const { name, mountPath } of container?.volumeMounts ?? []) {
-        const secret = pod?.volumes?.find((each) => each.name === name)?.secret;
-        if (!secret) continue;
+        const volume = pod?.volumes?.find((each) => each.name === name);
+        if (!volume) continue;
         await mkdir(join(folder.path, mountPath), { recursive: true });
-        const ref = { namespace, name: secret.secretName ?? '' };
-        const { data } = await client.get(secrets, ref, { signal });
-        for (const { key, path } of secret.items ?? []) {
-          const content = Buffer.from(data?.[key] ?? '', 'base64');
+        for (const [path, content] of await filesOf(client, namespace, volume))
           await writeFile(join(folder.path, mountPath, path), content, { mode: 0o600 });
-        }
       }
       const args = (container?.args ?? []).map((arg) =>
         arg
@@ -106,4 +102,34 @@ export class PodProcess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#folder.remove();
   }
+}
+
+type Volume = Pick<
+  NonNullable<NonNullable<NonNullable<StatefulSet['spec']>['template']['spec']>['volumes']>[number],
+  'secret' | 'configMap'
+>;
+
+/** The files of a volume, by their names. */
+async function filesOf(
+  client: KubeClient,
+  namespace: string | undefined,
+  { secret, configMap }: Volume,
+): Promise<(readonly [string, Buffer])[]> {
+  if (secret) {
+    const ref = { namespace, name: secret.secretName ?? '' };
+    const { data } = await client.get(secrets, ref, { signal });
+    return (secret.items ?? []).map(({ key, path }) => [
+      path,
+      Buffer.from(data?.[key] ?? '', 'base64'),
+    ]);
+  }
+  if (!configMap) return [];
+  const ref = { namespace, name: configMap.name ?? '' };
+  const { data, binaryData } = await client.get(configMaps, ref, { signal });
+  return (configMap.items ?? []).map(({ key, path }) => [
+    path,
+    data?.[key] === undefined
+      ? Buffer.from(binaryData?.[key] ?? '', 'base64')
+      : Buffer.from(data[key]),
+  ]);
 }

@@ -85,6 +85,7 @@ describe('a verification that another process continues, which has another value
     ...{ srcUser: ['the same'], srcPassword: ['the same'] },
     ...{ destUser: ['the same'], destPassword: ['the same'] },
     ...{ metaUser: ['the same'], metaPassword: ['the same'] },
+    ...{ srcServerName: ['the same'], destServerName: ['the same'], metaServerName: ['the same'] },
     ...{ srcCaFile: ['the same'], srcCertificateFile: ['the same'], srcKeyFile: ['the same'] },
     ...{ destCaFile: ['the same'], destCertificateFile: ['the same'], destKeyFile: ['the same'] },
     ...{ metaCaFile: ['the same'], metaCertificateFile: ['the same'], metaKeyFile: ['the same'] },

@@ -36,6 +36,7 @@ const noCredentials = {
   ...{ srcUser: undefined, srcPassword: undefined },
   ...{ destUser: undefined, destPassword: undefined },
   ...{ metaUser: undefined, metaPassword: undefined },
+  ...{ srcServerName: undefined, destServerName: undefined, metaServerName: undefined },
   ...{ srcCaFile: undefined, srcCertificateFile: undefined, srcKeyFile: undefined },
   ...{ destCaFile: undefined, destCertificateFile: undefined, destKeyFile: undefined },
   ...{ metaCaFile: undefined, metaCertificateFile: undefined, metaKeyFile: undefined },

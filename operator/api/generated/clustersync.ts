@@ -164,10 +164,15 @@ export interface PasswordReference {
   key: string;
 }
 /**
- * Certificates for the connections to this deployment. TLS is used if it is set. When one of these Secrets changes, the pods are replaced, and the sync resumes where it was. A Secret that is missing or invalid replaces no running pods.
+ * Certificates for the connections to this deployment. TLS is used if it is set. When one of these Secrets or ConfigMaps changes, the pods are replaced, and the sync resumes where it was. One that is missing or invalid replaces no running pods.
  */
 export interface ConnectionTls {
   caSecretRef?: AuthorityReference;
+  caConfigMapRef?: AuthorityConfigMapReference;
+  /**
+   * The name that the certificates of all servers must be valid for, and that the servers are told (SNI), instead of the name of each host. For port-forwards, proxies and load balancers.
+   */
+  serverName?: string;
   clientCertificateSecretRef?: CertificateReference;
 }
 /**
@@ -180,6 +185,19 @@ export interface AuthorityReference {
   name: string;
   /**
    * Key of the Secret that holds the certificate authorities.
+   */
+  key: string;
+}
+/**
+ * The ConfigMap that holds the certificate authorities, instead of caSecretRef.
+ */
+export interface AuthorityConfigMapReference {
+  /**
+   * Name of a ConfigMap in the namespace of the ClusterSync.
+   */
+  name: string;
+  /**
+   * Key of the ConfigMap that holds the certificate authorities.
    */
   key: string;
 }
