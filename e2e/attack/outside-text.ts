@@ -258,7 +258,15 @@ function reportOf(text: string): Report {
  */
 export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'decides by a code, a class or a number': [
-    ...['isNotFound', 'isConflict', 'isAlreadyExists', 'isGone', 'isInvalid', 'isNotServed'],
+    ...[
+      'isNotFound',
+      'isConflict',
+      'isAlreadyExists',
+      'isGone',
+      'isInvalid',
+      'isNotServed',
+      'isRefused',
+    ],
     ...['tellsNoCommit', 'barText', 'topologyErrors', 'isReaderGone'],
   ],
   'is made of options that the user of the command line gives': ['startBodyOf'],

@@ -96,9 +96,9 @@ export const accessCases: readonly ValueCase[] = [
   },
   {
     value: 'operandPodFields',
-    values: { operandPodFields: ['metadata.labels', 'spec.priorityClassName=low'] },
+    values: { operandPodFields: ['metadata.labels', 'metadata.annotations'] },
     differences: [
-      `${operator}.args.10:  → "--operandPodFields=metadata.labels,spec.priorityClassName=low"`,
+      `${operator}.args.10:  → "--operandPodFields=metadata.labels,metadata.annotations"`,
     ],
   },
   {

@@ -373,11 +373,14 @@ describe("what the API server lets the operator's account make", () => {
       }
     }
     const all = overlayFields.filter((path) => path !== 'spec.priorityClassName');
-    await putRelease('upgrade', [...all, 'spec.priorityClassName=low']);
+    const classes = ['low', 'lower'].map((name) => `spec.priorityClassName=${name}`);
+    await putRelease('upgrade', [...all, ...classes]);
     await until('all of them are allowed', async () => {
       const answer = await ask(operator, statefulSets, set({ spec: podFieldExamples }));
       return answer === 'taken';
     });
+    const lower = set({ spec: { ...podFieldExamples, priorityClassName: 'lower' } });
+    assert.equal(await ask(operator, statefulSets, lower), 'taken');
     const high = { ...podFieldExamples, priorityClassName: 'high' };
     assert.match(await ask(operator, statefulSets, set({ spec: high })), denied);
     for (const [place, value] of [
