@@ -1,4 +1,5 @@
 import { DestinationClaims } from './clustersync/destination-claims.ts';
+import { holderSight } from './clustersync/holder-sight.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
 import { SourceTopologies } from './clustersync/source-topologies.ts';
 import { StartChecks } from './clustersync/start-checks.ts';
@@ -9,7 +10,7 @@ import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
 import { objectKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
-import { holderKey, type LeaseHolder } from './leases/lease-holder.ts';
+
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
@@ -66,11 +67,7 @@ function runClusterSyncs(
 ): Running {
   const { client, recorder, settings, caches, watched, latest, logger, options } = runtime;
   const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
-  // In a namespace of another operator, only that operator can tell who is gone; in one that cannot be read now, nobody can.
-  const isGone = (holder: LeaseHolder): boolean =>
-    watched.isKnown(holder.namespace) &&
-    caches.clusterSyncs.get(holderKey(holder))?.metadata.uid !== holder.uid;
-  const isUnseen = ({ namespace }: LeaseHolder): boolean => watched.isUnseen(namespace);
+  const { isGone, isUnseen } = holderSight(watched, caches.clusterSyncs);
   const claims = new DestinationClaims(book, { ...caches, isGone, isUnseen });
   const holds = new HoldKeeper(book, new Workloads(client), {
     isGone,

@@ -123,8 +123,7 @@ async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer>
       latest,
       store: operandStoreOf(runtime),
       namespaces: watchedNamespaces(options),
-      unknown: () =>
-        [...watched.named()].flatMap(([namespace, isKnown]) => (isKnown ? [] : [namespace])),
+      watched,
       isActive: mayAct,
     }),
   });

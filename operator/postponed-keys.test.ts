@@ -10,6 +10,7 @@ describe('postponed keys', () => {
     const postponed = new PostponedKeys({
       watched: {
         isKnown: (namespace) => known.has(namespace),
+        isUnseen: (namespace) => namespace !== 'foreign' && !known.has(namespace),
         onChange: (listener) => {
           tell = listener;
         },
@@ -20,12 +21,16 @@ describe('postponed keys', () => {
     assert.equal(postponed.postpone('a/one'), false);
     assert.equal(postponed.postpone('b/one'), true);
     assert.equal(postponed.postpone('b/gone'), true);
+    assert.equal(postponed.postpone('foreign/one'), true);
     cached.push('a/one', 'b/one');
     tell();
     assert.deepEqual(added, [], 'they wait already');
     known.add('b');
     tell();
     assert.deepEqual(added.splice(0), ['b/one', 'b/gone']);
+    known.add('foreign');
+    tell();
+    assert.deepEqual(added, [], 'keys of namespaces of others are not kept');
     tell();
     assert.deepEqual(added, []);
     known.delete('a');

@@ -3,7 +3,7 @@ import type { WatchedNamespaces } from './operand/watched-namespaces.ts';
 
 /** Whose keys are postponed. */
 export interface PostponedKeysOptions {
-  readonly watched: Pick<WatchedNamespaces, 'isKnown' | 'onChange'>;
+  readonly watched: Pick<WatchedNamespaces, 'isKnown' | 'isUnseen' | 'onChange'>;
   /** The keys of the objects in the cache. */
   readonly cached: () => readonly string[];
   /** Queues a key. */
@@ -35,7 +35,8 @@ export class PostponedKeys {
   /** Whether a key that is due must wait. */
   postpone(key: string): boolean {
     if (this.#isKnown(key)) return false;
-    this.#keys.add(key);
+    // A namespace of another operator never becomes known.
+    if (this.#watched.isUnseen(parseKey(key).namespace ?? '')) this.#keys.add(key);
     return true;
   }
 

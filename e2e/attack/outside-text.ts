@@ -266,6 +266,7 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
       'isInvalid',
       'isNotServed',
       'isRefused',
+      'isForbidden',
     ],
     ...['tellsNoCommit', 'barText', 'topologyErrors', 'isReaderGone'],
   ],

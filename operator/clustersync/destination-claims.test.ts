@@ -173,6 +173,9 @@ describe('the claim to a destination', () => {
       const otherPort = scene.add('db.shop:27018?');
       const open = { kind: 'open', isContested: false };
       assert.deepEqual(await scene.pass(otherPort), open);
+      // So may the host, whatever its servers are told instead.
+      const toldOther = scene.add('db.shop as db.example');
+      assert.deepEqual(await scene.pass(toldOther), contested);
       // Without its Secret its destination is unknown: neither taken by another one nor free.
       const nowhere = { kind: 'open', isContested: undefined };
       assert.deepEqual(await scene.pass(scene.add()), nowhere);

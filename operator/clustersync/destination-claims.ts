@@ -21,6 +21,7 @@ import {
   type ClaimKey,
   type DestinationWish,
 } from './destination-keys.ts';
+import { hostAlone } from './destination-hosts.ts';
 import { isSyncerPodName, syncerName } from './resources.ts';
 
 /** Whether a ClusterSync may use its destination. */
@@ -140,11 +141,11 @@ export class DestinationClaims {
   /** Whether another one holds a host that a wish names, wherever the name leads; undefined if it names none. */
   #isContested(uid: string, { named }: DestinationWish): boolean | undefined {
     if (named.length === 0) return undefined;
-    const hosts = new Set(named.map(({ host }) => host));
+    const hosts = new Set(named.map(({ host }) => hostAlone(host)));
     return this.#claims().some((lease) => {
       const holder = readHolder(lease);
       if (!holder || holder.uid === uid || this.#isFree(lease, holder)) return false;
-      return hosts.has(lease.metadata.annotations?.[hostAnnotation] ?? '');
+      return hosts.has(hostAlone(lease.metadata.annotations?.[hostAnnotation] ?? ''));
     });
   }
 

@@ -12,6 +12,9 @@ export interface DestinationHost {
   readonly form: 'ambiguous' | 'full' | 'other';
 }
 
+/** Between a host and what its servers are told. */
+const asName = ' as ';
+
 /**
  * Identifies the deployment that a connection string leads to, without asking it: by the normalized names of its hosts.
  * Strings with a host in common lead to the same deployment. Names whose equality only a name server could tell
@@ -40,8 +43,13 @@ export function destinationHosts(
   for (const { host, form } of named) {
     if (forms.get(host) !== 'full') forms.set(host, form);
   }
-  const told = serverName === undefined ? '' : ` as ${serverName.toLowerCase()}`;
+  const told = serverName === undefined ? '' : `${asName}${serverName.toLowerCase()}`;
   return [...forms].map(([host, form]) => ({ host: `${host}${told}`, form })).sort(byHost);
+}
+
+/** The host, whatever its servers are told: pods may find another's sync there in any case. */
+export function hostAlone(host: string): string {
+  return host.split(asName, 1)[0] ?? host;
 }
 
 function byHost(one: DestinationHost, other: DestinationHost): number {

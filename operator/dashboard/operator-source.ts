@@ -10,6 +10,7 @@ import { objectKey, type KubeObject } from '../kube/resource.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
+import type { WatchedNamespaces } from '../operand/watched-namespaces.ts';
 import { OperatorSyncLook } from './sync-look.ts';
 import { summaryOf } from './sync-summary.ts';
 
@@ -23,8 +24,7 @@ export interface OperatorSourceOptions {
   readonly store: OperandStore;
   /** The operator's namespaces; all if empty. */
   readonly namespaces: readonly string[];
-  /** Those of them that cannot be watched now. */
-  readonly unknown: () => readonly string[];
+  readonly watched: Pick<WatchedNamespaces, 'isKnown' | 'unwatched'>;
   /** Whether this operator is at work, and so knows the newest figures. */
   readonly isActive: () => boolean;
 }
@@ -43,11 +43,13 @@ export class OperatorSource implements DashboardSource {
   }
 
   page = (): PageInfo => {
-    const { namespaces, isActive, unknown } = this.#options;
-    const unwatched = unknown().join(', ');
+    const { namespaces, isActive, watched } = this.#options;
+    const unwatched = watched.unwatched().join(', ');
     const notes = [
       ...(isActive() ? [] : [staleness]),
-      ...(unwatched === '' ? [] : [`What is shown of ${unwatched} is old: it cannot be watched.`]),
+      ...(unwatched === ''
+        ? []
+        : [`What is shown of ${unwatched} may be old: it is not watched now.`]),
     ];
     return {
       scope: namespaces.length === 0 ? 'all namespaces' : namespaces.join(', '),
@@ -68,8 +70,9 @@ export class OperatorSource implements DashboardSource {
   };
 
   look = (key: string): SyncLook => {
-    const { clusterSyncs, syncVerifications, latest, store } = this.#options;
+    const { clusterSyncs, syncVerifications, latest, store, watched } = this.#options;
     return new OperatorSyncLook({
+      isKnown: (namespace) => watched.isKnown(namespace),
       sync: () => {
         const sync = clusterSyncs.get(key);
         return sync && latest.newest(sync);

@@ -18,6 +18,8 @@ export interface SyncLookOptions {
   readonly sync: () => ClusterSync | undefined;
   readonly verifications: () => readonly SyncVerification[];
   readonly store: OperandStore;
+  /** Whether it is known which pods are in a namespace: otherwise their addresses may be those of others by now. */
+  readonly isKnown: (namespace: string) => boolean;
   /** Reads the events of an object, in any order. */
   readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<EventsView>;
 }
@@ -129,7 +131,8 @@ export class OperatorSyncLook implements SyncLook {
     path: string,
     signal: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const { store } = this.#options;
+    const { store, isKnown } = this.#options;
+    if (!isKnown(owner.metadata.namespace ?? '')) return [];
     const running = [...store.pods(owner, podNames).values()]
       .map((pod) => podState(pod, kind))
       .filter(({ process }) => process !== undefined);

@@ -43,6 +43,11 @@ export function isConflict(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 409 && error.reason !== 'AlreadyExists';
 }
 
+/** The account has no right to do this. */
+export function isForbidden(error: unknown): boolean {
+  return error instanceof KubeError && error.statusCode === 403;
+}
+
 /** An object of that name already exists. */
 export function isAlreadyExists(error: unknown): boolean {
   return error instanceof KubeError && error.statusCode === 409 && error.reason === 'AlreadyExists';

@@ -1,5 +1,6 @@
 import { pairProblem, validities, type Validity } from '../../service/certificate.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
+import { lastOf, type KeptValue } from './kept-value.ts';
 
 /** How a deployment is reached. */
 export type ClusterReference = ClusterSyncSpec['source'];
@@ -11,10 +12,34 @@ export interface SecretKey {
   readonly key: string;
 }
 
-/** The value, in base64, or why there is none that can be used. */
+/** There is no value that can be used. */
+interface Missing {
+  readonly kind: 'missing' | 'invalid';
+  readonly description: string;
+}
+
+/** The value, in base64, or why there is none that can be used. Of authorities that are too long to keep, only their hash. */
 export type SecretValue =
-  | { readonly kind: 'found'; readonly value: string; readonly expiry?: Expiry }
-  | { readonly kind: 'missing' | 'invalid'; readonly description: string };
+  { readonly kind: 'found'; readonly value: string; readonly expiry?: Expiry } | Missing;
+
+/** What was read of a value, or why there is none. */
+export type ReadValue = KeptValue | Missing;
+
+/** A value that is needed as it is. */
+export function wholeValue(read: ReadValue, { kind, name, key }: SecretKey): SecretValue {
+  switch (read.kind) {
+    case 'whole':
+      return { kind: 'found', value: read.base64 };
+    case 'digest':
+      return {
+        kind: 'missing',
+        description: `the key ${key} of the ${kind} ${name} is longer than 24 KiB, or others of its values are`,
+      };
+    case 'missing':
+    case 'invalid':
+      return read;
+  }
+}
 
 /** When a certificate ends. */
 interface Expiry {
@@ -70,27 +95,23 @@ export function authorityOf(tls: ClusterReference['tls']): SecretKey | undefined
  */
 export function checkedCredentials(
   keys: readonly CredentialKey[],
-  values: readonly SecretValue[],
+  values: readonly ReadValue[],
 ): SecretValue[] {
-  return values.map((value, index): SecretValue => {
-    const at = keys[index];
-    if (at === undefined || value.kind !== 'found') return value;
-    const text = textOf(value.value);
+  return keys.map((at, index): SecretValue => {
+    const read = values[index];
+    if (!read) throw new TypeError('a value for each key is required');
+    if (at.part === 'authority') return authorityValue(read, at);
+    const value = wholeValue(read, at);
+    if (value.kind !== 'found') return value;
     switch (at.part) {
       case 'user':
       case 'password':
       case 'key':
         return value;
-      case 'authority': {
-        const valid = validities(text);
-        // The last one counts: old and new authorities stand side by side.
-        return valid
-          ? withExpiry(value, at, valid.toSorted(byEnd).at(-1))
-          : invalid(`${at.key} in the ${at.kind} ${at.name} is not, or not only, PEM certificates`);
-      }
       case 'certificate': {
+        const text = textOf(value.value);
         const key = values[index + 1];
-        const problem = key?.kind === 'found' ? pairProblem(text, textOf(key.value)) : undefined;
+        const problem = key?.kind === 'whole' ? pairProblem(text, textOf(key.base64)) : undefined;
         return problem === undefined
           ? // Its own: those of intermediate authorities follow.
             withExpiry(value, at, validities(text)?.[0])
@@ -100,11 +121,26 @@ export function checkedCredentials(
   });
 }
 
+/** It is only mounted: the operator needs to know whether it has changed, and when it ends. */
+function authorityValue(read: ReadValue, at: SecretKey): SecretValue {
+  const known = (value: string, last: Validity | undefined): SecretValue =>
+    last
+      ? withExpiry({ kind: 'found', value }, at, last)
+      : invalid(`${at.key} in the ${at.kind} ${at.name} is not, or not only, PEM certificates`);
+  switch (read.kind) {
+    case 'whole':
+      return known(read.base64, lastOf(validities(textOf(read.base64))));
+    case 'digest':
+      return known(`sha256:${read.sha256}`, read.lastCertificate);
+    case 'missing':
+    case 'invalid':
+      return read;
+  }
+}
+
 function invalid(description: string): SecretValue {
   return { kind: 'invalid', description };
 }
-
-const byEnd = (one: Validity, other: Validity): number => one.untilMs - other.untilMs;
 
 /** A week, or less for certificates that are renewed all the time. */
 const longestNoticeMs = 7 * 24 * 60 * 60 * 1000;

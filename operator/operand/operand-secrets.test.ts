@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { rootCertificates } from 'node:tls';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import { checkedCredentials, type SecretValue } from './credentials.ts';
+import { keptValues, type KeptValues } from './kept-value.ts';
 import {
   missingSecret,
   mountedSide,
@@ -17,6 +18,8 @@ const days = (count: number): number => count * 24 * 60 * 60 * 1000;
 const source = { kind: 'found', value: 'b2xk' } as const;
 const destination = { kind: 'found', value: 'bmV3' } as const;
 const missing = { kind: 'missing', description: 'there is no Secret new-uri' } as const;
+/** As it is read. */
+const whole = { kind: 'whole', base64: source.value } as const;
 const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
 
 function setWith(hash: string): StatefulSet {
@@ -182,12 +185,12 @@ describe('the credentials of the sides', () => {
       { kind, name: 'client', key: 'tls.crt', part: 'certificate' },
       { kind, name: 'client', key: 'tls.key', part: 'key' },
     ] as const;
-    assert.deepEqual(checkedCredentials(refs, [missing, missing, source]), [
+    assert.deepEqual(checkedCredentials(refs, [missing, missing, whole]), [
       missing,
       missing,
       source,
     ]);
-    const [ca, certificate, key] = checkedCredentials(refs, [source, source, source]);
+    const [ca, certificate, key] = checkedCredentials(refs, [whole, whole, whole]);
     assert.deepEqual(ca, {
       kind: 'invalid',
       description: 'bundle.pem in the Secret ca is not, or not only, PEM certificates',
@@ -199,7 +202,7 @@ describe('the credentials of the sides', () => {
     );
     assert.deepEqual(key, source);
     const inMap = [{ kind: 'ConfigMap', ...caConfigMapRef, part: 'authority' }] as const;
-    assert.deepEqual(checkedCredentials(inMap, [source]), [
+    assert.deepEqual(checkedCredentials(inMap, [whole]), [
       {
         kind: 'invalid',
         description: 'ca.crt in the ConfigMap trusted is not, or not only, PEM certificates',
@@ -212,7 +215,7 @@ describe('the credentials of the sides', () => {
       { kind, ...auth.userSecretRef, part: 'user' },
       { kind, ...auth.passwordSecretRef, part: 'password' },
     ] as const;
-    assert.deepEqual(checkedCredentials(refs, [source, missing]), [source, missing]);
+    assert.deepEqual(checkedCredentials(refs, [whole, missing]), [source, missing]);
   });
 
   describe('that are certificates', () => {
@@ -223,14 +226,16 @@ describe('the credentials of the sides', () => {
     const [first, last] = [-1, 1].map(
       (order) => texts.toSorted((one, other) => order * (other.atMs - one.atMs))[0],
     );
-    const found = (...parts: readonly string[]): SecretValue => {
-      return { kind: 'found', value: Buffer.from(parts.join('\n')).toString('base64') };
+    const read = (...parts: readonly string[]) => {
+      return { kind: 'whole', base64: Buffer.from(parts.join('\n')).toString('base64') } as const;
     };
+    const found = ({ base64: value }: ReturnType<typeof read>) =>
+      ({ kind: 'found', value }) as const;
 
     it('end, of several authorities, with the last', () => {
       assert.ok(first && last && first.atMs < last.atMs);
       const { atMs } = last;
-      const values = [found(first.text, last.text), found(last.text, first.text)];
+      const values = [read(first.text, last.text), read(last.text, first.text)];
       const inSecret = { kind, ...caSecretRef, part: 'authority' } as const;
       const inMap = { kind: 'ConfigMap', ...caConfigMapRef, part: 'authority' } as const;
       for (const [ref, what] of [
@@ -239,8 +244,40 @@ describe('the credentials of the sides', () => {
       ] as const) {
         const expiry = { what, atMs, noticeMs: days(7) };
         for (const value of values)
-          assert.deepEqual(checkedCredentials([ref], [value]), [{ ...value, expiry }]);
+          assert.deepEqual(checkedCredentials([ref], [value]), [{ ...found(value), expiry }]);
       }
+    });
+
+    it('are, of too many authorities to be kept, known by their hash and the last end', () => {
+      const key = 'ca.crt';
+      const data = (texts: readonly string[]) => ({ [key]: read(...texts).base64 });
+      const ref = { kind: 'ConfigMap', name: 'trusted', key, part: 'authority' } as const;
+      const valueOf = (kept: KeptValues): SecretValue | undefined => {
+        const [value] = checkedCredentials([ref], [kept.get(key) ?? missing]);
+        return value;
+      };
+      const all = texts.map(({ text }) => text);
+      const kept = keptValues(data(all), undefined);
+      const value = valueOf(kept);
+      assert.ok(last && value?.kind === 'found');
+      const what = 'ca.crt in the ConfigMap trusted';
+      assert.deepEqual(value.expiry, { what, atMs: last.atMs, noticeMs: days(7) });
+      assert.ok(value.value.length < 100);
+      const other = valueOf(keptValues(data(all.toReversed()), kept));
+      assert.ok(other?.kind === 'found' && other.value !== value.value);
+      assert.equal(keptValues(data(all), kept).get(key), kept.get(key), 'not read again');
+      assert.deepEqual(valueOf(keptValues({ [key]: 'A'.repeat(40_000) }, kept)), {
+        kind: 'invalid',
+        description: 'ca.crt in the ConfigMap trusted is not, or not only, PEM certificates',
+      });
+      const user = { ...ref, kind: 'Secret', part: 'user' } as const;
+      assert.deepEqual(checkedCredentials([user], [kept.get(key) ?? missing]), [
+        {
+          kind: 'missing',
+          description:
+            'the key ca.crt of the Secret trusted is longer than 24 KiB, or others of its values are',
+        },
+      ]);
     });
 
     it('end, of one with its intermediate authorities, with the first in the text', () => {
@@ -250,11 +287,11 @@ describe('the credentials of the sides', () => {
         [first, last],
         [last, first],
       ] as const) {
-        const value = found(own.text, authority.text);
+        const value = read(own.text, authority.text);
         const { atMs } = own;
         const what = 'tls.crt in the Secret client';
         assert.deepEqual(checkedCredentials(refs, [value]), [
-          { ...value, expiry: { what, atMs, noticeMs: days(7) } },
+          { ...found(value), expiry: { what, atMs, noticeMs: days(7) } },
         ]);
       }
     });

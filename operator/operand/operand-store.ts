@@ -13,6 +13,7 @@ import type { KubeClient } from '../kube/client.ts';
 import {
   isAlreadyExists,
   isConflict,
+  isForbidden,
   isInvalid,
   isNotFound,
   KubeError,
@@ -21,7 +22,13 @@ import { controllerOf, isControlledBy } from '../kube/owner.ts';
 import { objectKey, type KubeObject, type ObjectRef } from '../kube/resource.ts';
 import { ChildApplier, ForeignObjectError } from './applier.ts';
 import type { ObjectLookup } from './object-cache.ts';
-import { checkedCredentials, type SecretKey, type SecretValue } from './credentials.ts';
+import {
+  checkedCredentials,
+  wholeValue,
+  type ReadValue,
+  type SecretKey,
+  type SecretValue,
+} from './credentials.ts';
 import { secretRefs, type OperandSecrets, type Sides } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { ConditionCause } from './condition-cause.ts';
@@ -91,15 +98,16 @@ export class OperandStore {
   ): Promise<OperandSecrets> {
     const { sides, options, mayBeOld = false } = asked;
     const refs = secretRefs(sides, options);
-    const read = async (ref: SecretKey): Promise<SecretValue> => {
-      return await this.#secretValue(owner, ref, signal, mayBeOld);
+    const read = async (ref: SecretKey): Promise<ReadValue> => {
+      return await this.#readValue(owner, ref, signal, mayBeOld);
     };
+    const whole = async (ref: SecretKey): Promise<SecretValue> => wholeValue(await read(ref), ref);
     // In parallel: while they are read again, a command waits for them.
     const [key, source, destination, authority, credentials] = await Promise.all([
       this.#tokenKey.get(signal),
-      refs.source && read(refs.source),
-      refs.destination && read(refs.destination),
-      refs.authority && read(refs.authority),
+      refs.source && whole(refs.source),
+      refs.destination && whole(refs.destination),
+      refs.authority && whole(refs.authority),
       Promise.all(refs.credentials.map(read)),
     ]);
     return {
@@ -108,22 +116,33 @@ export class OperandStore {
     };
   }
 
-  async #secretValue(
+  async #readValue(
     { metadata: { namespace } }: KubeObject,
     { kind, name, key }: SecretKey,
     signal: AbortSignal,
     mayBeOld: boolean,
-  ): Promise<SecretValue> {
-    const values = await this.#secrets.read({ kind, namespace, name }, signal, mayBeOld);
+  ): Promise<ReadValue> {
+    const ref = { kind, namespace, name };
+    const values = await this.#secrets
+      .read(ref, signal, mayBeOld)
+      .catch((error: unknown): 'forbidden' => {
+        if (isForbidden(error)) return 'forbidden';
+        throw error;
+      });
+    if (values === 'forbidden') {
+      const resource = `${kind.toLowerCase()}s`;
+      return {
+        kind: 'missing',
+        description: `the operator may not read the ${kind} ${name}: its role lacks "get" for ${resource}`,
+      };
+    }
     if (!values) return { kind: 'missing', description: `there is no ${kind} ${name}` };
     const value = values.get(key);
     if (value === undefined)
       return { kind: 'missing', description: `the ${kind} ${name} has no key ${key}` };
-    if (value === '') {
-      const description = `the key ${key} of the ${kind} ${name} is empty or longer than 24 KiB`;
-      return { kind: 'missing', description };
-    }
-    return { kind: 'found', value };
+    return value.kind === 'whole' && value.base64 === ''
+      ? { kind: 'missing', description: `the key ${key} of the ${kind} ${name} is empty` }
+      : value;
   }
 
   /**
@@ -205,7 +224,7 @@ function rejectionOf(error: unknown): ConditionCause | undefined {
   if (isInvalid(error) || isUntyped(error)) {
     return { reason: 'InvalidPodTemplate', message, level: 'stalled' };
   }
-  if (error instanceof KubeError && error.statusCode === 403) {
+  if (isForbidden(error)) {
     return { reason: 'Forbidden', message, level: 'stalled' };
   }
   return undefined;

@@ -4,6 +4,7 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import { PacedTurns } from '../kube/paced-turns.ts';
 import { objectKey, type ObjectRef } from '../kube/resource.ts';
 import type { SecretKey } from './credentials.ts';
+import { keptValues, type KeptValues } from './kept-value.ts';
 
 /** How long an object stays fresh. */
 const foundMs = 15_000;
@@ -13,21 +14,15 @@ const immutableMs = 300_000;
 /** With many of them each is read less often: twenty a second, all together, shared fairly among namespaces. */
 const sharedMs = 50;
 const burst = 20;
-/** How much of its values is kept, as base64: connection strings and certificates are shorter. */
-const maxKeptLength = 32 * 1024;
-const maxKeptKeys = 128;
 /** What nobody has asked for in this time is forgotten: its owner is gone. Longer than the longest resync. */
 const unusedMs = 900_000;
 
 /** Which Secret, or ConfigMap. */
 export interface ReadRef extends ObjectRef, Pick<SecretKey, 'kind'> {}
 
-/** In base64, by their keys: whatever these are, such as `constructor`. */
-type Values = ReadonlyMap<string, string>;
-
 /** What both kinds have. */
 interface Found {
-  readonly values: Values;
+  readonly values: KeptValues;
   readonly isImmutable: boolean;
 }
 
@@ -56,10 +51,10 @@ export class SecretReader {
   }
 
   /**
-   * Its values in base64, by their keys; undefined if there is none. Keeps 24 KiB of them, the short ones first: the others are empty.
+   * Its values, by their keys, as far as they are kept; undefined if there is none.
    * @param mayBeOld - whether any earlier read will do, if it existed then.
    */
-  async read(ref: ReadRef, signal: AbortSignal, mayBeOld = false): Promise<Values | undefined> {
+  async read(ref: ReadRef, signal: AbortSignal, mayBeOld = false): Promise<KeptValues | undefined> {
     const key = `${ref.kind} ${objectKey(ref)}`;
     const known = this.#entries.get(key);
     const usedMs = this.#clock.monotonicMs();
@@ -67,13 +62,21 @@ export class SecretReader {
       this.#put(key, { ...known, usedMs });
       return known.found?.values;
     }
-    const found = await this.#find(ref, signal);
+    const found = await this.#find(ref, known?.found?.values, signal);
     this.#turns.end(key);
     this.#put(key, { found, untilMs: this.#clock.monotonicMs() + forMs(found), usedMs });
     return found?.values;
   }
 
-  async #find({ kind, ...ref }: ReadRef, signal: AbortSignal): Promise<Found | undefined> {
+  async #find(
+    { kind, ...ref }: ReadRef,
+    former: KeptValues | undefined,
+    signal: AbortSignal,
+  ): Promise<Found | undefined> {
+    const foundIn = (
+      { immutable }: { readonly immutable?: boolean },
+      data: Readonly<Record<string, string>> = {},
+    ): Found => ({ values: keptValues(data, former), isImmutable: immutable === true });
     if (kind === 'Secret') {
       const secret = await this.#client.find(secrets, ref, { signal });
       return secret && foundIn(secret, secret.data);
@@ -112,20 +115,4 @@ function base64Of(text: string): string {
 function forMs(found: Found | undefined): number {
   if (!found) return missingMs;
   return found.isImmutable ? immutableMs : foundMs;
-}
-
-/** Drops the rest: an object may have a megabyte of values and metadata, and hundreds of them are cached. */
-function foundIn(
-  { immutable }: { readonly immutable?: boolean },
-  data: Readonly<Record<string, string>> = {},
-): Found {
-  let length = 0;
-  const values = Object.entries(data)
-    .toSorted(([, one], [, other]) => one.length - other.length)
-    .slice(0, maxKeptKeys)
-    .map(([key, value]) => {
-      length += value.length;
-      return [key, length <= maxKeptLength ? value : ''] as const;
-    });
-  return { values: new Map(values), isImmutable: immutable === true };
 }

@@ -101,6 +101,20 @@ describe('the namespaces of an operator', () => {
     assert.equal(logged(`not ready: ${why}`), 1);
   });
 
+  it('leave it ready while none has been refused for long: an API server that starts may do that', () => {
+    const watched = watch('a');
+    fill('a');
+    leases.set('own', { refusal, behindMs: 14_999 });
+    pods.set('a', { refusal, behindMs: 14_999 });
+    assert.equal(watched.whyNotReady(), undefined);
+    assert.equal(watched.isKnown('a'), false);
+    assert.deepEqual(watched.unwatched(), ['the namespace a']);
+    pods.set('a', { behindMs: 15_000 });
+    assert.match(watched.whyNotReady() ?? '', /^no namespace can be watched/);
+    leases.set('own', { behindMs: 15_000 });
+    assert.match(watched.whyNotReady() ?? '', /^the Leases of the namespace own/);
+  });
+
   it('make it unready if one cannot be followed for another reason', () => {
     const watched = watch('a', 'b');
     fill('a', 'b');
@@ -114,7 +128,7 @@ describe('the namespaces of an operator', () => {
   it('do not help where its own Leases are refused', () => {
     const watched = watch('a');
     fill('a');
-    leases.set('own', { refusal });
+    leases.set('own', { refusal, behindMs: 15_000 });
     assert.match(watched.whyNotReady() ?? '', /the Leases of the namespace own .* 403 Forbidden/);
     assert.equal(logged('cannot watch the Leases of the namespace own'), 1);
   });
@@ -125,7 +139,9 @@ describe('the namespaces of an operator', () => {
     fill(undefined);
     assert.equal(watched.isKnown('any'), true);
     assert.deepEqual([...watched.named()], []);
-    syncs.set(undefined, { refusal });
+    assert.deepEqual(watched.unwatched(), []);
+    syncs.set(undefined, { refusal, behindMs: 15_000 });
+    assert.deepEqual(watched.unwatched(), ['all namespaces']);
     assert.match(watched.whyNotReady() ?? '', /all namespaces: 403 Forbidden/);
   });
 });

@@ -81,6 +81,11 @@ export class WatchedNamespaces {
     );
   }
 
+  /** Those that are not known now, for people. */
+  unwatched(): string[] {
+    return [...this.#places.values()].filter(({ state }) => state !== 'watched').map(nameOf);
+  }
+
   /** Has a function called whenever a namespace becomes known, or unknown. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener);
@@ -91,12 +96,12 @@ export class WatchedNamespaces {
    * reason as long as it can read another one.
    */
   whyNotReady(): string | undefined {
-    const refusal = refusalOf(this.#own);
+    const refusal = lastingRefusalOf(this.#own);
     if (refusal) return `the Leases of ${nameOf(this.#own)} cannot be watched: ${codeOf(refusal)}`;
     const places = [...this.#places.values()];
     const behind = [this.#own, ...places].filter(isBehind);
     if (behind.length > 0) return `the caches are not up to date: ${behind.map(nameOf).join(', ')}`;
-    return this.#uselessness();
+    return this.#uselessness(lastingRefusalOf);
   }
 
   #placeOf(namespace: string): Place | undefined {
@@ -104,10 +109,10 @@ export class WatchedNamespaces {
   }
 
   /** Why no namespace can be watched; undefined if one can, or may still be. */
-  #uselessness(): string | undefined {
+  #uselessness(refusal: typeof refusalOf): string | undefined {
     const refusals = [...this.#places.values()].map((place) => {
-      const refusal = refusalOf(place);
-      return refusal && `${nameOf(place)}: ${codeOf(refusal)}`;
+      const found = refusal(place);
+      return found && `${nameOf(place)}: ${codeOf(found)}`;
     });
     if (refusals.includes(undefined)) return undefined;
     return `no namespace can be watched: ${refusals.join(', ')}`;
@@ -126,11 +131,13 @@ export class WatchedNamespaces {
     const what = place === this.#own ? `the Leases of ${nameOf(place)}` : nameOf(place);
     if (place.state === 'refused') {
       const reason = refusalOf(place)?.message;
-      logger.warn({ reason }, `cannot watch ${what}: nothing is done there until it can`);
+      const effect =
+        place === this.#own ? 'claims of others are not seen' : 'nothing is done there';
+      logger.warn({ reason }, `cannot watch ${what}: ${effect} until it can`);
     } else {
       logger.info(before === 'refused' ? `watches ${what} again` : `caches of ${what} filled`);
     }
-    const why = this.#uselessness();
+    const why = this.#uselessness(refusalOf);
     if (why !== undefined && !this.#isUseless) this.#logger.error(`not ready: ${why}`);
     this.#isUseless = why !== undefined;
   }
@@ -147,6 +154,14 @@ function stateOf(place: Place): PlaceState {
 
 function refusalOf(place: Place): KubeError | undefined {
   return standingsOf(place).find(({ refusal }) => refusal)?.refusal;
+}
+
+/** One that has not passed after a while, or from the beginning: an API server that starts may refuse for a moment. */
+function lastingRefusalOf(place: Place): KubeError | undefined {
+  const isPassing = standingsOf(place).every(
+    ({ hasSynced, behindMs }) => hasSynced && behindMs < maxBehindMs,
+  );
+  return isPassing ? undefined : refusalOf(place);
 }
 
 function isBehind(place: Place): boolean {

@@ -49,6 +49,10 @@ function leader(target: typeof operator, values: Series['values']): Series {
   return of(target, 'leader_election_master_status', { name: 'clustersync' }, values);
 }
 
+function watched(namespace: string, values: Series['values']): Series {
+  return of({ ...operator, namespace }, 'clustersync_operator_namespace_watched', {}, values);
+}
+
 function reconcileErrors(values: Series['values']): Series {
   const labels = { controller: 'clustersync' };
   return of(operator, 'controller_runtime_reconcile_errors_total', labels, values);
@@ -103,6 +107,17 @@ export const alertCases: readonly AlertCase[] = [
     alert: 'ClustersyncReconcileErrors',
     what: 'some have failed',
     series: [reconcileErrors([0, 1, 2, 3, ...times(26, 3)])],
+  },
+  {
+    alert: 'ClustersyncNamespaceNotWatched',
+    what: 'a namespace is refused',
+    series: [watched('shop', [1, 1, ...times(20, 0)]), watched('other', times(22, 1))],
+    firesAtMinute: 17,
+  },
+  {
+    alert: 'ClustersyncNamespaceNotWatched',
+    what: 'a namespace is refused for a while',
+    series: [watched('shop', [1, ...times(14, 0), ...times(10, 1)])],
   },
   {
     alert: 'ClustersyncStalled',

@@ -39,8 +39,9 @@ describe('SecretReader, on a real API server', () => {
     };
     const ref = { namespace: 'quiet', name: 'uri' };
     const readQuiet = async (): Promise<string> => {
-      const value = (await reader.read({ kind, ...ref }, signal))?.get('uri') ?? '';
-      return Buffer.from(value, 'base64').toString();
+      const value = (await reader.read({ kind, ...ref }, signal))?.get('uri');
+      assert.ok(value?.kind === 'whole');
+      return Buffer.from(value.base64, 'base64').toString();
     };
     await makeSecret('quiet', 'uri', { uri: 'old' });
     await readBroken();
@@ -69,9 +70,13 @@ describe('SecretReader, on a real API server', () => {
       uri: 'mongodb://a/',
       'z-large': large,
     });
-    const uri = Buffer.from('mongodb://a/').toString('base64');
-    const expected = { uri, 'a-large': '', 'z-large': '' };
-    assert.deepEqual(await reader.read(ref, signal), new Map(Object.entries(expected)));
+    const base64 = Buffer.from('mongodb://a/').toString('base64');
+    const values = await reader.read(ref, signal);
+    assert.deepEqual(values?.get('uri'), { kind: 'whole', base64 });
+    for (const name of ['a-large', 'z-large']) {
+      const value = values.get(name);
+      assert.ok(value?.kind === 'digest' && value.lastCertificate === undefined, name);
+    }
   });
 
   it('reads the texts and the bytes of a ConfigMap, and takes it for no Secret of its name', async () => {
@@ -88,8 +93,10 @@ describe('SecretReader, on a real API server', () => {
     for (let again = 0; again < 2; again++) {
       assert.equal(await read('Secret'), undefined);
       const text = Buffer.from('größer').toString('base64');
-      const expected = { none: '', bytes, 'ca.crt': text };
-      assert.deepEqual(await read('ConfigMap'), new Map(Object.entries(expected)));
+      const expected = Object.entries({ none: '', bytes, 'ca.crt': text }).map(
+        ([key, base64]) => [key, { kind: 'whole', base64 }] as const,
+      );
+      assert.deepEqual(await read('ConfigMap'), new Map(expected));
     }
   });
 });

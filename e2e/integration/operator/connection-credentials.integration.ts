@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { rootCertificates } from 'node:tls';
 import { MongoClient } from 'mongodb';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import {
@@ -243,7 +244,9 @@ describe('the credentials of a deployment', () => {
       destination: { name: 'new', uriSecretRef: { name: 'new-uri' }, tls: trusted },
     });
     await untilNotReady(namespace, 'SecretNotFound', /^there is no ConfigMap trusted$/);
-    const { 'ca.crt': authority } = tls.served;
+    // More than the operator keeps of one, as in a bundle with all public authorities.
+    const authority = [...rootCertificates, tls.served['ca.crt']].join('\n');
+    assert.ok(authority.length > 100_000);
     await client.create(configMaps, { metadata: ref, data: { 'ca.crt': authority } }, { signal });
     // What every object of JavaScript has is no key of this one.
     const absent = /^the ConfigMap trusted has no key constructor$/;
@@ -271,7 +274,9 @@ describe('the credentials of a deployment', () => {
     await untilNoProblem(namespace);
     assert.equal(await hashOf(namespace), former);
 
-    await put({ binaryData: secretData({ constructor: authority + tls.client['ca.crt'] }) });
+    await put({
+      binaryData: secretData({ constructor: `${authority}\n${tls.client['ca.crt']}` }),
+    });
     await until('the pods are to be replaced', async () => (await hashOf(namespace)) !== former);
     await syncer.end();
   });

@@ -78,6 +78,14 @@ const syncs: readonly (readonly [what: string, spec: object, message: RegExp])[]
     auth({ passwordSecretRef: { name: 'a..b' } }),
     asSecret,
   ],
+  ...(['caSecretRef', 'caConfigMapRef', 'clientCertificateSecretRef'] as const).map(
+    (field) =>
+      [
+        `a ${field} that cannot be`,
+        { source: { ...smallestSpec.source, tls: { [field]: secret } } },
+        /no (Secret|ConfigMap) can have this name: use lower-case letters/,
+      ] as const,
+  ),
   [
     'a Secret of a registry that cannot be',
     { syncer: { imagePullSecrets: [{ name: 'registry' }, { name: '-registry' }] } },
@@ -173,6 +181,7 @@ const patterns = [
     '\\\\(',
   ],
   ...['\\Q(\\E', '\\Qa\\', '\\[', 'x|(y)', '(?#[)a', '\\x{61}', '(a)(?1)', '.*', '^*', '\\*'],
+  ...['shop # note \\', '\\c\\'],
 ];
 
 const kinds: readonly Resource<KubeObject>[] = [clusterSyncs, syncVerifications];
@@ -247,6 +256,13 @@ describe('the rules for new values, on a real API server', () => {
       ...key({ a: 1 }, { b: 'hashed' }),
     };
     await create(clusterSyncs, near, 'near');
+    // One string leads to two deployments where a proxy goes by the name that it is told.
+    const uriSecretRef = { name: 'proxy' };
+    const told = {
+      source: { name: 'old', uriSecretRef, tls: { serverName: 'old.example' } },
+      destination: { name: 'new', uriSecretRef, tls: { serverName: 'new.example' } },
+    };
+    await create(clusterSyncs, told, 'told');
   });
 
   it('hold for a value that changes', async () => {

@@ -176,7 +176,7 @@ export interface ConnectionTls {
   clientCertificateSecretRef?: CertificateReference;
 }
 /**
- * The Secret that holds the certificate authorities, in PEM, that sign the certificates of the servers. No others are trusted. By default, those that Node.js includes. At most 24 KiB.
+ * The Secret that holds the certificate authorities, in PEM, that sign the certificates of the servers. No others are trusted. By default, those that Node.js includes.
  */
 export interface AuthorityReference {
   /**
