@@ -93,7 +93,7 @@ function more(image: string): NonNullable<PodOverlay['spec']> {
 }
 
 /** The pod is as its template says, and all of its containers run. */
-async function assertTemplated({ namespace }: Migration): Promise<void> {
+async function assertTemplated({ cluster, namespace }: Migration): Promise<void> {
   const name = `${syncName}-syncer-0`;
   const { metadata, spec, status } = JSON.parse(
     await namespace.kubectl(['get', 'pod', name, '--output=json']),
@@ -110,8 +110,8 @@ async function assertTemplated({ namespace }: Migration): Promise<void> {
     ],
   );
   const read = "fs.readFileSync('/given/word', 'utf8') + process.env.TZ";
-  const program = ['exec', name, '--container=syncer', '--', 'node', '-p', read];
-  assert.equal((await namespace.kubectl(program)).trim(), 'givenUTC');
+  const exec = ['exec', name, `--namespace=${namespace.name}`, '--container=syncer', '--'];
+  assert.equal((await cluster.kubectl([...exec, 'node', '-p', read])).trim(), 'givenUTC');
 }
 
 /** Waits until a process other than the given one copies. */
