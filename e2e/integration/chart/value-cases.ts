@@ -28,6 +28,7 @@ const definitions = ['clustersyncs', 'syncverifications'].map(
 const alerts = [
   'operator-down.md',
   'reconcile-errors.md',
+  'namespace-not-watched.md',
   'sync-stalled.md',
   'sync-not-ready.md',
   'lag-high.md',
@@ -210,15 +211,15 @@ export const valueCases: readonly ValueCase[] = [
     values: { metrics: { prometheusRule: { maxLagSeconds: 60 } } },
     base: withRules,
     differences: [
-      `${rule(4)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
-      `${rule(4)}.annotations.description: ${behind(300)} → ${behind(60)}`,
+      `${rule(5)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
+      `${rule(5)}.annotations.description: ${behind(300)} → ${behind(60)}`,
     ],
   },
   {
     value: 'metrics.prometheusRule.minOplogRemainingSeconds',
     values: { metrics: { prometheusRule: { minOplogRemainingSeconds: 60 } } },
     base: withRules,
-    differences: [`${rule(6)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
+    differences: [`${rule(7)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
   },
   {
     value: 'metrics.dashboards.enabled',
