@@ -27,7 +27,7 @@ import {
 import { errorOfStatus, KubeError } from '../../operator/kube/kube-error.ts';
 import { bytesOf, keptError, keptProgress } from '../../operator/operand/kept-progress.ts';
 import { keptFindings } from '../../operator/clustersync/kept-findings.ts';
-import { destinationHosts } from '../../operator/clustersync/destination-hosts.ts';
+import { destinationHosts, hostAlone } from '../../operator/clustersync/destination-hosts.ts';
 import { actionFor, apiError, errorIn, reasonFor } from '../../operator/operand/http-api.ts';
 import {
   checkConnectionString,
@@ -97,6 +97,7 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
   parseConnectionString,
   compressorsIn: (text) => [compressorsIn(text), compressorsIn(`mongodb://a/?compressors=${text}`)],
   destinationHosts: (text) => destinationHosts(text, 'shop'),
+  hostAlone,
   'the hosts of a connection string': (text) => destinationHosts(`mongodb://${text}`, 'shop'),
   'the options of a connection string': (text) => destinationHosts(`mongodb://a/?${text}`, 'shop'),
   checkConnectionString: (text) => {
