@@ -36,6 +36,8 @@ const longFiles = [
   'verifier/killed.integration.ts',
   'syncer/random-into-sharded.integration.ts',
   'syncer/random-workload.integration.ts',
+  'operator/connection-credentials.integration.ts',
+  'mongo/connection-tls.integration.ts',
   'docs/readme.integration.ts',
   'syncer/silent-commands.integration.ts',
   'syncer/catalog-changes.integration.ts',
