@@ -36,6 +36,18 @@ export const hostileUris: Readonly<Record<string, string | Buffer>> = {
 
 /** Parts of specs, each for a ClusterSync of its own. */
 export const hostileSpecs: Readonly<Record<string, object>> = {
+  'pod-template': {
+    syncer: {
+      podTemplate: {
+        spec: {
+          automountServiceAccountToken: true,
+          containers: [{ name: 'evil', image: 'evil.dev/a:1' }],
+          initContainers: [{ name: 'before', image: 'evil.dev/a:1' }],
+          volumes: [{ name: 'node', hostPath: { path: '/' } }],
+        },
+      },
+    },
+  },
   image: { syncer: { image: 'evil.example/thief:latest' } },
   'image-like-ours': { syncer: { image: 'example.dev/clustersync:test@evil.example/thief' } },
   affinity: { syncer: { affinity: levels(900) } },

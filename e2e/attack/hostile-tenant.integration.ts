@@ -16,6 +16,11 @@ import { OperatorProcess } from '../ground/operator-process.ts';
 import { peakResidentBytes } from '../ground/peak-memory.ts';
 import { until } from '../ground/until.ts';
 import { smallestSpec } from '../integration/operator/custom-resources.ts';
+import {
+  definitionOf,
+  putDefinition,
+  withoutNewRules,
+} from '../integration/operator/former-definitions.ts';
 import { OperatorGround, readiness } from '../integration/operator/operator-ground.ts';
 import {
   hostileMetadata,
@@ -46,6 +51,11 @@ describe('a hostile tenant, on a real API server', () => {
   before(async () => {
     ground = stack.use(await OperatorGround.start());
     ({ namespace: tenant } = await ground.newPlace());
+    // As objects may be that are older than these rules.
+    const former = withoutNewRules(await definitionOf(clusterSyncs));
+    await putDefinition(ground.client, former, signal);
+    const odd = { destination: { name: 'new', uriSecretRef: { name: '..' } } };
+    await until('the former rules hold', async () => await make('older', odd));
     operator = stack.use(
       await OperatorProcess.start({
         kubeconfig: ground.server.config(undefined, 'second').exportConfig(),

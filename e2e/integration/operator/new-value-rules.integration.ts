@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import { parse } from 'yaml';
-import { rulesOf, type SchemaNode } from '../../../crds/json-schema.ts';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
@@ -9,35 +6,8 @@ import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
 import { smallestSpec } from './custom-resources.ts';
+import { definitionOf, definitions, putDefinition, withoutNewRules } from './former-definitions.ts';
 import { namespace, refused, signal } from './rules-server.ts';
-
-const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const mergePatch = 'application/merge-patch+json';
-
-interface Definition {
-  readonly metadata: { readonly name: string };
-  readonly spec: { readonly versions: readonly { readonly schema: object }[] };
-}
-
-/** A definition as it is in crds/. */
-async function definitionOf({ plural }: Resource<KubeObject>): Promise<Definition> {
-  const file = new URL(`../../../crds/${plural}.yaml`, import.meta.url);
-  return parse(await readFile(file, 'utf8')) as Definition;
-}
-
-/** The same without the rules that apply to new values alone, as a former version was. */
-function withoutNewRules(definition: Definition): Definition {
-  const copy = JSON.parse(JSON.stringify(definition)) as Definition;
-  const strip = (node: unknown): void => {
-    if (typeof node !== 'object' || node === null) return;
-    const rules = rulesOf(node as SchemaNode);
-    const left = rules.filter(({ optionalOldSelf = false }) => !optionalOldSelf);
-    if (left.length < rules.length) Reflect.set(node, 'x-kubernetes-validations', left);
-    for (const each of Object.values(node)) strip(each);
-  };
-  strip(copy);
-  return copy;
-}
 
 const secret = { name: 'Old_Uri' };
 const asSecret = /no Secret can have this name: use lower-case letters/;
@@ -207,12 +177,7 @@ describe('the rules for new values, on a real API server', () => {
     former = await Promise.all(
       cases.map(async ([kind, , spec], index) => await create(kind, spec, `former-${index}`)),
     );
-    for (const kind of kinds) {
-      const { metadata, spec } = await definitionOf(kind);
-      const path = `${definitions}/${metadata.name}`;
-      const body = { spec };
-      await client.raw({ method: 'PATCH', path, body, contentType: mergePatch, signal });
-    }
+    for (const kind of kinds) await putDefinition(client, await definitionOf(kind), signal);
     let count = 0;
     await until('the rules hold', async () => {
       const last = cases.map(([kind, , spec]) => create(kind, spec, `probe-${count++}`));
