@@ -1,9 +1,8 @@
 import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
-import { checkConnectionString, compressorsIn } from './connection-options.ts';
-import type { Connection } from './connection.ts';
-import { checkUsesTls } from './connection-tls.ts';
+import { compressorsIn } from './connection-options.ts';
+import { checkConnection, tlsSettings, type Connection } from './connection.ts';
 import { LostWrites, maxHeldMs } from './lost-writes.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { askServer, askPrimary } from './ask-server.ts';
@@ -45,9 +44,8 @@ export interface ClusterClientOptions extends Connection {
  * that certificates are given for.
  */
 export function createClusterClient(options: ClusterClientOptions): ClusterClient {
-  const { appName, refusesFiles = false, tls } = options;
-  checkConnectionString(options.uri, { option: `--${options.option}`, refusesFiles });
-  if (tls) checkUsesTls(options.uri, `--${options.option}`, tls);
+  const { appName, refusesFiles = false } = options;
+  checkConnection(options, { option: `--${options.option}`, refusesFiles });
   const mark = new UUID().toHexString();
   const compressors = compressorsIn(options.uri);
   let decoded: MongoClient;
@@ -57,7 +55,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
     appName,
     // The driver offers all that are named, and loses each connection if the server chooses one that is not included.
     ...(compressors && { compressors }),
-    ...(tls && { tls: true, ...tls }),
+    ...tlsSettings(options),
     driverInfo: { name: 'clustersync', platform: mark },
     readPreference: ReadPreference.primary,
     readConcern: { level: 'majority' },

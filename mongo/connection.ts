@@ -1,5 +1,11 @@
 import { connectionLoginOptions, withLogin, type GivenString } from './connection-login.ts';
-import { connectionTlsOptions, readConnectionTls, type ConnectionTls } from './connection-tls.ts';
+import { checkConnectionString } from './connection-options.ts';
+import {
+  checkUsesTls,
+  connectionTlsOptions,
+  readConnectionTls,
+  type ConnectionTls,
+} from './connection-tls.ts';
 
 /** How the servers of a deployment are reached. */
 export interface Connection {
@@ -7,6 +13,24 @@ export interface Connection {
   readonly uri: string;
   /** Undefined: as the connection string says. */
   readonly tls?: ConnectionTls | undefined;
+}
+
+/**
+ * Makes sure that a connection string is acceptable, and does not contradict what is given beside it.
+ * @param asked - the name of the connection string in errors, and whether it may name files, services and proxies.
+ * @throws SyncError InvalidOption.
+ */
+export function checkConnection(
+  { uri, tls }: Connection,
+  asked: { readonly option: string; readonly refusesFiles: boolean },
+): void {
+  checkConnectionString(uri, asked);
+  if (tls) checkUsesTls(uri, asked.option, tls);
+}
+
+/** Settings of the driver: TLS is used if anything is given for it. */
+export function tlsSettings({ tls }: Connection) {
+  return tls && { tls: true, ...tls };
 }
 
 /**

@@ -3,9 +3,7 @@ import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
-import { checkConnectionString } from './connection-options.ts';
-import { checkUsesTls } from './connection-tls.ts';
-import type { Connection } from './connection.ts';
+import { checkConnection, tlsSettings, type Connection } from './connection.ts';
 import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
 import { codeOf, connectionError, serverCode } from './server-errors.ts';
@@ -121,9 +119,7 @@ export async function askTopology(
   signal: AbortSignal,
 ): Promise<Topology> {
   signal.throwIfAborted();
-  const option = 'the connection string';
-  checkConnectionString(connection.uri, { option, refusesFiles });
-  if (connection.tls) checkUsesTls(connection.uri, option, connection.tls);
+  checkConnection(connection, { option: 'the connection string', refusesFiles });
   await using client = clientOf(connection, appName);
   try {
     await orAborted(client.connect(), signal);
@@ -134,17 +130,17 @@ export async function askTopology(
   }
 }
 
-function clientOf({ uri, tls }: Connection, appName: string): MongoClient {
+function clientOf(connection: Connection, appName: string): MongoClient {
   try {
     const settings = {
       appName,
-      ...(tls && { tls: true, ...tls }),
+      ...tlsSettings(connection),
       readPreference: ReadPreference.primary,
       serverSelectionTimeoutMS,
       // Not among the options that the driver declares.
       connectionType: ZeroCopyConnection,
     } as const;
-    return new MongoClient(uri, settings);
+    return new MongoClient(connection.uri, settings);
   } catch {
     // The driver's message may quote the text, password and all.
     throw new SyncError('InvalidOption', 'the connection string is invalid (mongodb://...)');

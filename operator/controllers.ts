@@ -10,7 +10,6 @@ import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
 import { objectKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
-
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';

@@ -39,8 +39,7 @@ async function findingsOf(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<readonly CheckFinding[]> {
-  const connections = connectionsOf(options);
-  const { source, destination } = await reachEach(connections, signal);
+  const { source, destination } = await reachEach(connectionsOf(options), signal);
   if (source instanceof SyncError || destination instanceof SyncError)
     return unreachable({ source, destination });
   await using programs = await Programs.open({

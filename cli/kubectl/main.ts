@@ -160,9 +160,7 @@ export const showLogs: Run<LogsOptions> = async (options, _logger, signal, [name
   const codes: number[] = [];
   await forEachConcurrently(pods, options.follow ? followedLogs : logsAtATime, async (pod) => {
     try {
-      codes.push(
-        await kubectl.show(['logs', pod, ...ofProgram(pod), '--prefix', ...follow], reading),
-      );
+      codes.push(await kubectl.show([...logsOf(pod), '--prefix', ...follow], reading));
     } catch (error) {
       // Following a log has no other end.
       failed.abort(error);
@@ -184,14 +182,8 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
     ['get', 'statefulsets,services,pods', `--selector=${podSelector}`, '--output=wide'],
     ...pods.map((pod) => ['describe', pod]),
     eventsByTime,
-    ...pods.map((pod) => ['logs', pod, ...ofProgram(pod), `--tail=${collectedLines}`]),
-    ...pods.map((pod) => [
-      'logs',
-      pod,
-      ...ofProgram(pod),
-      '--previous',
-      `--tail=${collectedLines}`,
-    ]),
+    ...pods.map((pod) => [...logsOf(pod), `--tail=${collectedLines}`]),
+    ...pods.map((pod) => [...logsOf(pod), '--previous', `--tail=${collectedLines}`]),
   ];
   for (const args of sections) {
     const text = await kubectl.text(args, signal).catch((error: unknown) => {
@@ -204,10 +196,10 @@ export const diagnoseSync: Run<ClusterOptions> = async (options, _logger, signal
   return 0;
 };
 
-/** Names the container of the program: a pod may have others, and an annotation that prefers one of them. */
-function ofProgram(pod: string): string[] {
+/** Asks for the log of the program: a pod may have other containers, and an annotation that prefers one of them. */
+function logsOf(pod: string): string[] {
   const [, program] = /-(syncer|verifier)-\d+$/.exec(pod) ?? [];
-  return program === undefined ? [] : [`--container=${program}`];
+  return ['logs', pod, ...(program === undefined ? [] : [`--container=${program}`])];
 }
 
 interface Found {

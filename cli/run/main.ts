@@ -1,3 +1,4 @@
+import type { Connection } from '../../mongo/connection.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
@@ -29,6 +30,7 @@ const toContinue = 'run the same command again to continue';
 interface Run {
   readonly options: RunOptions;
   readonly body: StartBody;
+  readonly connections: Sides<Connection>;
   readonly topologies: Sides<Topology>;
   readonly instances: Instances;
   readonly programs: Programs;
@@ -52,7 +54,8 @@ export async function runMigration(
   try {
     const body = startBodyOf(options);
     screen.step('inspecting both deployments');
-    const topologies = await reachBoth(connectionsOf(options), signal);
+    const connections = connectionsOf(options);
+    const topologies = await reachBoth(connections, signal);
     await using programs = await Programs.open({
       options,
       digest: optionsDigest(body),
@@ -66,7 +69,8 @@ export async function runMigration(
     try {
       const instances = await programs.startSyncers(topologies.source, signal);
       page?.ask(instances);
-      const run: Run = { options, body, topologies, instances, programs, screen, page, signal };
+      const reached = { connections, topologies, instances };
+      const run: Run = { options, body, ...reached, programs, screen, page, signal };
       return options.dryRun ? await tryOut(run) : await carryOut(run);
     } catch (error) {
       if (!signal.aborted) page?.fail(error);
@@ -97,9 +101,9 @@ async function servePage(
 }
 
 async function tryOut(run: Run): Promise<number> {
-  const { options, body, topologies, signal } = run;
+  const { connections, options, body, topologies, signal } = run;
   const found = await lookAtSync(run);
-  const plan = await planOf(connectionsOf(options).source, body, signal);
+  const plan = await planOf(connections.source, body, signal);
   let refusal: SyncError | undefined;
   try {
     await requireOwnSync(run, found);

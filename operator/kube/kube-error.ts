@@ -34,7 +34,7 @@ export class KubeError extends Error {
 }
 
 /** The object is not there. */
-export function isNotFound(error: unknown): boolean {
+export function isNotFound(error: unknown): error is KubeError {
   return error instanceof KubeError && error.statusCode === 404;
 }
 
@@ -44,7 +44,7 @@ export function isConflict(error: unknown): boolean {
 }
 
 /** The account has no right to do this. */
-export function isForbidden(error: unknown): boolean {
+export function isForbidden(error: unknown): error is KubeError {
   return error instanceof KubeError && error.statusCode === 403;
 }
 
@@ -60,7 +60,7 @@ export function isGone(error: unknown): boolean {
 
 /** The account has no right to it, or the server has no such resource: so it stays until somebody changes that. */
 export function isRefused(error: unknown): error is KubeError {
-  return error instanceof KubeError && (error.statusCode === 403 || error.statusCode === 404);
+  return isForbidden(error) || isNotFound(error);
 }
 
 /** The resulting object would violate its schema: the same request cannot succeed. */

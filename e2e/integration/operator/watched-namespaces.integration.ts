@@ -141,7 +141,7 @@ describe('an operator with rights in some namespaces, on a real API server', () 
     await operator.untilReady();
   });
 
-  it('goes on in one of them when it loses its rights in the other, and works there again when it has them', async () => {
+  it('continues in one of them when it loses its rights in the other, and works there again when it has them', async () => {
     const [kept, lost] = [await newPlaceWithRights(), await newPlaceWithRights()];
     await using proxy = await TcpProxy.start(ground.server.port);
     await using operator = await start([kept.namespace, lost.namespace], proxy.port);
@@ -178,7 +178,7 @@ describe('an operator with rights in some namespaces, on a real API server', () 
     assert.equal(told.length, 1);
   });
 
-  it('goes on when one of them is deleted, and begins anew in a namesake', async () => {
+  it('continues when one of them is deleted, and starts over in a namesake', async () => {
     const [kept, deleted] = [await newPlaceWithRights(), await newPlaceWithRights()];
     await using proxy = await TcpProxy.start(ground.server.port);
     await using operator = await start([kept.namespace, deleted.namespace], proxy.port);
