@@ -7,7 +7,7 @@ import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
 import type { Stage } from './runner/run-stages.ts';
-import { corePairs, coreTests, serversStage } from './server-suites.ts';
+import { coreTestsOfDay, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
@@ -90,8 +90,8 @@ const stages: readonly Stage[] = [
     limitSeconds: limitSeconds(12),
   },
   // Side by side, so that both cores are busy until the last of all their files: a pair that has more to do gets both in the end.
-  ...(given === undefined ? corePairs : []).map((servers, index) => ({
-    ...serversStage(servers, { ...coreTests, jobs: 1, jobsAlone: 2 }, limitSeconds(30)),
+  ...Object.entries(given === undefined ? coreTestsOfDay() : {}).map(([servers, tests], index) => ({
+    ...serversStage(servers, { ...tests, jobs: 1, jobsAlone: 2 }, limitSeconds(30)),
     isBeside: index > 0,
   })),
 ];

@@ -1,3 +1,4 @@
+import { shareOfDay } from './ground/workload/chosen-seeds.ts';
 import { mocha } from './runner/run-files.ts';
 import type { Stage } from './runner/run-stages.ts';
 
@@ -18,29 +19,41 @@ export interface ServerTests {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-const coreFiles = [
-  'syncer/chaos',
-  'syncer/catalog-changes',
-  'syncer/into-sharded',
-  'verifier/single-faults',
-  'syncer/document-changes',
-  'syncer/commit-under-way',
-  'syncer/server-differences',
-  'syncer/repair',
-];
+/** Documents, the catalog, real shards, a commit, a repair, faults, and that the verifier finds what differs: in two halves. */
+const coreHalves = [
+  ['syncer/into-sharded', 'verifier/single-faults', 'syncer/document-changes', 'syncer/repair'],
+  [
+    'syncer/catalog-changes',
+    'syncer/chaos',
+    'syncer/commit-under-way',
+    'syncer/server-differences',
+  ],
+] as const;
 
-/** What each test run tries: documents, the catalog, real shards, a commit, a repair, faults, and that the verifier finds what differs. */
-export const coreTests: ServerTests = {
-  pattern: `e2e/integration/{${coreFiles.join(',')}}.integration.ts`,
-  first: coreFiles.map((file) => `${file}.integration.ts`),
-  jobs: 2,
-  environment: { SEEDS: '6', LANES: '1' },
-};
+/** What shows most of a pair of servers. */
+export const coreTests = testsOf(coreHalves.flat());
+
+/** What a test run tries on the core pairs: half of the core on one of them and half on the other, and on the next day the other way round. */
+export function coreTestsOfDay(): Readonly<Record<string, ServerTests>> {
+  const [first] = shareOfDay([0, 1], 1);
+  const inTurn = first === 0 ? coreHalves : coreHalves.toReversed();
+  return Object.fromEntries(corePairs.map((servers, index) => [servers, testsOf(inTurn[index])]));
+}
+
+function testsOf(files: readonly string[] = []): ServerTests {
+  return {
+    pattern: `e2e/integration/{${files.join(',')}}.integration.ts`,
+    first: files.map((file) => `${file}.integration.ts`),
+    jobs: 2,
+    environment: { SEEDS: '3', LANES: '1' },
+  };
+}
 
 /** All tests of syncer, verifier and command line on servers. */
 export const allTests: ServerTests = {
   pattern: 'e2e/integration/{mongo,syncer,verifier,cli}/**/*.integration.ts',
   jobs: 2,
+  environment: { ALL_CASES: '1' },
 };
 
 /** A stage that runs tests on a pair of servers, as `SERVERS` names it. */

@@ -2,6 +2,9 @@ import type { ClusterSync } from '../../../operator/api/clustersync.ts';
 import type { SyncVerification } from '../../../operator/api/sync-verification.ts';
 import type { Cluster, ResourceWaitOptions } from './cluster.ts';
 
+/** How long to wait for what a sync's pods do: on a busy machine, 100 s have passed before their programs started. */
+const podsDeadlineMs = 300_000;
+
 /** For methods that wait. */
 export type WaitOptions = Omit<ResourceWaitOptions, 'namespace'>;
 
@@ -88,7 +91,7 @@ export class SyncNamespace implements AsyncDisposable {
       `clustersync/${name}`,
       what,
       (object) => predicate(object as ClusterSync),
-      { deadlineMs: 120_000, ...options, namespace: this.name },
+      { deadlineMs: podsDeadlineMs, ...options, namespace: this.name },
     );
     return found as ClusterSync;
   }
@@ -102,7 +105,7 @@ export class SyncNamespace implements AsyncDisposable {
         const phase = (object as SyncVerification).status?.phase;
         return phase === 'Succeeded' || phase === 'Failed';
       },
-      { deadlineMs: 120_000, ...options, namespace: this.name },
+      { deadlineMs: podsDeadlineMs, ...options, namespace: this.name },
     );
     return found as SyncVerification;
   }

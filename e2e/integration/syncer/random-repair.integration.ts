@@ -19,7 +19,7 @@ import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { rollOver } from './roll-over.ts';
 import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-const seeds = chosenSeeds(firstSeeds(4));
+const seeds = chosenSeeds(firstSeeds(6), { perDay: 2 });
 
 /** How long writers continue once the repair is over. */
 const workloadMs = 700;

@@ -5,7 +5,7 @@ import { ShardedWorkload } from './sharded-workload.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-const seeds = chosenSeeds(firstSeeds(1));
+const seeds = chosenSeeds(firstSeeds(6), { perDay: 1 });
 
 /** As between replica sets (random-reverse.integration.ts), with shard keys changed, collections sharded and chunks moved. */
 describe('a random workload on the new sharded cluster, and reversals', () => {

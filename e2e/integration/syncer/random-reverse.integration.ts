@@ -5,7 +5,7 @@ import { canBeSlow, slowCommands } from './slow-commands.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
-const seeds = chosenSeeds(firstSeeds(2));
+const seeds = chosenSeeds(firstSeeds(6), { perDay: 1 });
 
 /**
  * The invariant of reversedState: whatever users write to the new deployment from when they may, while the commit still

@@ -6,21 +6,20 @@ import { startInstances } from './instances.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import type { PairToSync } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
-import { chosenSeeds } from '../../ground/workload/chosen-seeds.ts';
+import { chosenSeeds, shareOfDay } from '../../ground/workload/chosen-seeds.ts';
 
 /** The index that the server creates for `{_id: 'hashed'}`. */
 const hashedIdIndex = '_id_hashed';
 
-/** Seeds that are run by default, by who syncs: one instance for the whole source, or one for each of its shards. */
-export interface ShardedSeeds {
-  readonly 'one instance': readonly number[];
-  readonly 'two instances'?: readonly number[];
-  readonly 'three instances'?: readonly number[];
-}
+/** Who syncs, one instance for the whole source or one for each of its shards, and by which seed. */
+export type ShardedCase = readonly [
+  by: 'one instance' | 'two instances' | 'three instances',
+  seed: number,
+];
 
 /**
  * Defines the tests of random workloads on a sharded source: to be called in `describe`. `SEED=17` runs one seed, `SEEDS=100`
- * the first 100, instead of the given ones.
+ * the first 100, in place of as many of the given ones as a day takes.
  *
  * The invariant: whatever is written to the sharded source, with shard keys changed, collections sharded and renamed and
  * chunks moved, and whenever the syncer is killed, after the commit both sides are equal byte for byte, and each document
@@ -30,41 +29,42 @@ export interface ShardedSeeds {
  */
 export function testRandomShardedWorkloads(
   pair: PairToSync,
-  byDefault: ShardedSeeds,
-  { isRepaired = false }: { readonly isRepaired?: boolean } = {},
+  byDefault: readonly ShardedCase[],
+  {
+    perDay = 1,
+    isRepaired = false,
+  }: { readonly perDay?: number; readonly isRepaired?: boolean } = {},
 ): void {
   beforeEach(async () => {
     await pair.reset();
   });
 
-  for (const by of ['one instance', 'two instances', 'three instances'] as const) {
-    for (const seed of seedsBy(byDefault[by])) {
-      it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
-        const { ground } = pair.source;
-        assert.ok(ground);
-        const workload = new ShardedWorkload(ground.client, ground.cluster.shards, seed);
-        await workload.prepare();
-        try {
-          await syncThroughKills(pair, seed, {
-            ...(by !== 'one instance' && {
-              startAll: async (settings) => await startInstances(pair, settings),
-            }),
-            isRepaired,
-            write: async (signal) => {
-              await workload.run(3, signal);
-            },
-            hasWritten: () => (workload.counts['done'] ?? 0) > 100,
-          });
-        } catch (error) {
-          const operations = await longOperations(ground.cluster);
-          const counts = JSON.stringify(workload.counts);
-          throw new Error(`${messageOf(error)}\nwriters: ${counts}\nsource: ${operations}`, {
-            cause: error,
-          });
-        }
-        await pair.assertEqual({ mayBeExtra: await droppedIndexes(ground.client) });
-      });
-    }
+  for (const [by, seed] of chosenCases(byDefault, perDay)) {
+    it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
+      const { ground } = pair.source;
+      assert.ok(ground);
+      const workload = new ShardedWorkload(ground.client, ground.cluster.shards, seed);
+      await workload.prepare();
+      try {
+        await syncThroughKills(pair, seed, {
+          ...(by !== 'one instance' && {
+            startAll: async (settings) => await startInstances(pair, settings),
+          }),
+          isRepaired,
+          write: async (signal) => {
+            await workload.run(3, signal);
+          },
+          hasWritten: () => (workload.counts['done'] ?? 0) > 100,
+        });
+      } catch (error) {
+        const operations = await longOperations(ground.cluster);
+        const counts = JSON.stringify(workload.counts);
+        throw new Error(`${messageOf(error)}\nwriters: ${counts}\nsource: ${operations}`, {
+          cause: error,
+        });
+      }
+      await pair.assertEqual({ mayBeExtra: await droppedIndexes(ground.client) });
+    });
   }
 }
 
@@ -87,7 +87,11 @@ async function droppedIndexes(source: MongoClient): Promise<readonly string[]> {
   return mayBeExtra;
 }
 
-/** Where nobody syncs so by default, no choice of seeds changes that. */
-function seedsBy(byDefault: readonly number[] = []): readonly number[] {
-  return byDefault.length === 0 ? [] : chosenSeeds(byDefault);
+function chosenCases(byDefault: readonly ShardedCase[], perDay: number): readonly ShardedCase[] {
+  const asked = chosenSeeds([]);
+  const all = new Set(byDefault.map(([by]) => by));
+  if (asked.length > 0) return [...all].flatMap((by) => asked.map((seed) => [by, seed] as const));
+  const seeds = chosenSeeds(byDefault.map(([, seed]) => seed));
+  const cases = byDefault.map(([by, seed], index) => [by, seeds[index] ?? seed] as const);
+  return shareOfDay(cases, perDay);
 }

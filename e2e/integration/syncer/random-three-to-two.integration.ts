@@ -2,8 +2,8 @@ import { testRandomShardedWorkloads } from './random-sharded-cases.ts';
 import { useShardedPair } from './sharded-pair.ts';
 
 describe('a random workload on three shards, synced to two', () => {
-  testRandomShardedWorkloads(useShardedPair(2, 3), {
-    'one instance': [],
-    'three instances': [3, 6],
-  });
+  testRandomShardedWorkloads(useShardedPair(2, 3), [
+    ['three instances', 3],
+    ['three instances', 6],
+  ]);
 });

@@ -17,7 +17,7 @@ import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 /**
  * 8 has shown what a test of `catalog-reading` shows each time: a collection that was renamed over one made meanwhile, and back.
  */
-const seeds = chosenSeeds(firstSeeds(8));
+const seeds = chosenSeeds(firstSeeds(8), { kept: [8], perDay: 2 });
 
 /** How long writers continue while change events are applied. */
 const workloadMs = 1_500;

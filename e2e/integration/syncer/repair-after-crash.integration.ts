@@ -2,13 +2,16 @@ import assert from 'node:assert/strict';
 import type { Db } from 'mongodb';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
+import { shareOfDay } from '../../ground/workload/chosen-seeds.ts';
 import { commitAndWait, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, delayNext, failCommands } from './slow-commands.ts';
 
 const name = 'later';
 
+type Change = (db: Db) => Promise<unknown>;
+
 /** What the source does to a collection that the sync has created, before its UUID on the destination is stored. */
-const changes: Readonly<Record<string, (db: Db) => Promise<unknown>>> = {
+const changes: Readonly<Record<string, Change>> = {
   nothing: async (db) => await db.collection(name).countDocuments(),
   'alters it': async (db) => await db.command({ collMod: name, validator: { n: { $gte: 0 } } }),
   'drops it': async (db) => await db.collection(name).drop(),
@@ -55,8 +58,8 @@ describe('a repair after a crash between a creation and its record, where the so
     await pair.assertEqual();
   }
 
-  for (const [what, change] of Object.entries(changes)) {
-    it(`${what}, the creation being of a change event`, async () => {
+  const creations = {
+    'a change event': async (change: Change) => {
       await using syncer = await pair.syncing();
       const reached = await delayNext(pair.destination, 'create', 500);
       await shop().createCollection(name);
@@ -72,23 +75,39 @@ describe('a repair after a crash between a creation and its record, where the so
         await repair(syncer);
       }
       await commitsEqual(syncer);
-    });
+    },
+    'a repair, which got as far as create': async (change: Change) => {
+      await crashInRepair('create', change);
+    },
+    'a repair, which got as far as createIndexes': async (change: Change) => {
+      await crashInRepair('createIndexes', change);
+    },
+  };
 
-    for (const lastCommand of ['create', 'createIndexes'])
-      it(`${what}, the creation being of a repair, which got as far as ${lastCommand}`, async () => {
-        await shop()
-          .collection(name)
-          .createIndexes([{ key: { n: 1 } }]);
-        await using syncer = await pair.syncing({ buildIndexes: 'beforeDataCopy' });
-        await copy().collection(name).drop();
-        const reached = await delayNext(pair.destination, lastCommand, 500);
-        await repair(syncer);
-        await reached();
-        await syncer.kill();
-        await untilCreated(lastCommand);
-        await change(shop());
-        await syncer.restart();
-        await commitsEqual(syncer);
+  async function crashInRepair(lastCommand: string, change: Change): Promise<void> {
+    await shop()
+      .collection(name)
+      .createIndexes([{ key: { n: 1 } }]);
+    await using syncer = await pair.syncing({ buildIndexes: 'beforeDataCopy' });
+    await copy().collection(name).drop();
+    const reached = await delayNext(pair.destination, lastCommand, 500);
+    await repair(syncer);
+    await reached();
+    await syncer.kill();
+    await untilCreated(lastCommand);
+    await change(shop());
+    await syncer.restart();
+    await commitsEqual(syncer);
+  }
+
+  const crashes = Object.entries(creations);
+  for (const [index, [what, change]] of Object.entries(changes).entries()) {
+    // All changes each day, and each after another creation.
+    const first = index % crashes.length;
+    const inTurn = [...crashes.slice(first), ...crashes.slice(0, first)];
+    for (const [creation, crash] of shareOfDay(inTurn, 1))
+      it(`${what}, the creation being of ${creation}`, async () => {
+        await crash(change);
       });
   }
 });

@@ -30,7 +30,9 @@ export async function syncThroughKills(
     hasWritten,
     startAll = async (settings) => instancesOf([await pair.syncer(settings)]),
     isRepaired = false,
-    body = () => Promise.resolve({}),
+    start = async (instances, body) => {
+      await instances.start(body);
+    },
   }: {
     /** Writes to the source until the signal is aborted. */
     readonly write: (signal: AbortSignal) => Promise<unknown>;
@@ -40,8 +42,8 @@ export async function syncThroughKills(
     readonly startAll?: (settings: Partial<SyncerProcessOptions>) => Promise<Instances>;
     /** Repair the sync in the middle of the changes. */
     readonly isRepaired?: boolean;
-    /** Additional start options, given once writing has begun. */
-    readonly body?: () => Promise<object>;
+    /** Starts the sync, with these start options and others, once writing has begun. */
+    readonly start?: (instances: Instances, body: object) => Promise<void>;
   },
 ): Promise<void> {
   const endMs = performance.now() + runDeadlineMs;
@@ -67,7 +69,7 @@ export async function syncThroughKills(
   written.catch(() => undefined);
   try {
     const buildIndexes = seed % 3 === 0 ? 'afterDataCopy' : 'beforeDataCopy';
-    await instances.start({ buildIndexes, ...(await body()) });
+    await start(instances, { buildIndexes });
     await killAndRestart(3_000);
     await instances.waitFor(({ canCommit }) => canCommit, { deadlineMs: leftMs() });
     await sleep(workloadMs, never);
