@@ -11,13 +11,13 @@ import { coreTestsOfDay, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
+  'syncer/random-topologies.integration.ts',
   'syncer/random-two-to-two.integration.ts',
   'syncer/chaos.integration.ts',
   'syncer/reset.integration.ts',
   'syncer/several-instances.integration.ts',
   'syncer/repair-after-crash.integration.ts',
   'syncer/sharded-to-sharded.integration.ts',
-  'syncer/random-two-to-three.integration.ts',
   'syncer/merged-shards.integration.ts',
   'verifier/concurrent-writes.integration.ts',
   'syncer/random-repair-sharded.integration.ts',
@@ -28,9 +28,7 @@ const longFiles = [
   'syncer/foreign-namespaces.integration.ts',
   'syncer/repaired-faults.integration.ts',
   'syncer/crashes.integration.ts',
-  'syncer/random-three-to-two.integration.ts',
   'syncer/random-repair.integration.ts',
-  'syncer/random-one-to-two.integration.ts',
   'syncer/random-reverse-sharded.integration.ts',
   'verifier/single-faults.integration.ts',
   'verifier/killed.integration.ts',

@@ -11,15 +11,35 @@ import { chosenSeeds, shareOfDay } from '../../ground/workload/chosen-seeds.ts';
 /** The index that the server creates for `{_id: 'hashed'}`. */
 const hashedIdIndex = '_id_hashed';
 
-/** Who syncs, one instance for the whole source or one for each of its shards, and by which seed. */
-export type ShardedCase = readonly [
-  by: 'one instance' | 'two instances' | 'three instances',
-  seed: number,
-];
+/** One random workload. */
+export interface ShardedCase {
+  /** Who syncs: one for the whole source, or one for each of its shards. */
+  readonly by: 'one instance' | 'two instances' | 'three instances';
+  readonly seed: number;
+}
 
 /**
- * Defines the tests of random workloads on a sharded source: to be called in `describe`. `SEED=17` runs one seed, `SEEDS=100`
- * the first 100, in place of as many of the given ones as a day takes.
+ * As many cases as a day takes, a third of their seeds new each day; with `SEED=17` or `SEEDS=100` those seeds of each that differs by more
+ * than its seed.
+ */
+export function chosenCases<T extends ShardedCase>(
+  byDefault: readonly T[],
+  perDay: number,
+): readonly T[] {
+  const asked = chosenSeeds([]);
+  if (asked.length > 0) {
+    const kinds = new Map(byDefault.map((one) => [JSON.stringify({ ...one, seed: 0 }), one]));
+    return [...kinds.values()].flatMap((one) => asked.map((seed) => ({ ...one, seed })));
+  }
+  const seeds = chosenSeeds(byDefault.map(({ seed }) => seed));
+  return shareOfDay(
+    byDefault.map((one, index) => ({ ...one, seed: seeds[index] ?? one.seed })),
+    perDay,
+  );
+}
+
+/**
+ * Defines the tests of random workloads on a sharded source: to be called in `describe`.
  *
  * The invariant: whatever is written to the sharded source, with shard keys changed, collections sharded and renamed and
  * chunks moved, and whenever the syncer is killed, after the commit both sides are equal byte for byte, and each document
@@ -29,17 +49,14 @@ export type ShardedCase = readonly [
  */
 export function testRandomShardedWorkloads(
   pair: PairToSync,
-  byDefault: readonly ShardedCase[],
-  {
-    perDay = 1,
-    isRepaired = false,
-  }: { readonly perDay?: number; readonly isRepaired?: boolean } = {},
+  cases: readonly ShardedCase[],
+  { isRepaired = false }: { readonly isRepaired?: boolean } = {},
 ): void {
   beforeEach(async () => {
     await pair.reset();
   });
 
-  for (const [by, seed] of chosenCases(byDefault, perDay)) {
+  for (const { by, seed } of cases) {
     it(`ends in equal clusters, synced by ${by}, seed ${seed}`, async () => {
       const { ground } = pair.source;
       assert.ok(ground);
@@ -85,13 +102,4 @@ async function droppedIndexes(source: MongoClient): Promise<readonly string[]> {
       mayBeExtra.push(`${ns} ${hashedIdIndex}`);
   }
   return mayBeExtra;
-}
-
-function chosenCases(byDefault: readonly ShardedCase[], perDay: number): readonly ShardedCase[] {
-  const asked = chosenSeeds([]);
-  const all = new Set(byDefault.map(([by]) => by));
-  if (asked.length > 0) return [...all].flatMap((by) => asked.map((seed) => [by, seed] as const));
-  const seeds = chosenSeeds(byDefault.map(([, seed]) => seed));
-  const cases = byDefault.map(([by, seed], index) => [by, seeds[index] ?? seed] as const);
-  return shareOfDay(cases, perDay);
 }
