@@ -140,8 +140,8 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'theirs',
-    meaning: 'The server lacks disk space, file descriptors or memory: give it more.',
-    codes: listed`264 TooManyFilesOpen 388 TransactionTooLargeForCache 14031 OutOfDiskSpace`,
+    meaning: 'The server lacks disk space or file descriptors: give it more.',
+    codes: listed`264 TooManyFilesOpen 14031 OutOfDiskSpace`,
   },
   {
     class: 'theirs',
@@ -243,6 +243,13 @@ export const codeGroups: readonly CodeGroup[] = [
       13113 MergeStageNoMatchingDocument 13297 DatabaseDifferCase 28769 NamespaceCannotBeSharded
       50768 NotARetryableWriteCommand 57986 RetryableInternalTransactionNotSupported
       640570 IllegalChangeToExpectedShardVersion 640571 IllegalChangeToExpectedDatabaseVersion`,
+  },
+  {
+    class: 'unclear',
+    // Seen: 6.0.27 with a cache of 256 MB refused one document of 15 MB, while it was busy, and took others of the same size.
+    meaning:
+      'A write found no room in the cache. On a busy server that passes; otherwise give the server more memory.',
+    codes: listed`388 TransactionTooLargeForCache`,
   },
   {
     class: 'unclear',

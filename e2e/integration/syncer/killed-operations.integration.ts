@@ -224,6 +224,24 @@ describe('operations that the destination ends', () => {
     await pair.assertEqual();
   });
 
+  it('a write that finds no room in the cache of a busy server is repeated', async () => {
+    await using syncer = await pair.syncing();
+    {
+      await using failing = await failCommandsWith(
+        pair.destination,
+        ['insert', 'update'],
+        388,
+        'shop.items',
+      );
+      await items.insertOne({ found: 'no room' });
+      await failing.reached(2);
+    }
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    assert.equal(await copies.countDocuments({ found: 'no room' }), 1);
+    await pair.assertEqual();
+  });
+
   for (const [code, name, error] of [
     [13, 'Unauthorized', 'MissingPrivileges'],
     [14_031, 'OutOfDiskSpace', 'ServerRefused'],
