@@ -130,9 +130,11 @@ tools: prerequisites ## Get the tools for the tests: mongod, Kubernetes, helm (k
 
 .PHONY: chaos
 chaos: prerequisites node_modules/.installed ## Sync and verify under faults of up to a minute: make chaos SEEDS=500, or SEED=17 for one
-	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) \
+	@LENGTH=$(or $(LENGTH),long) SEEDS=$(or $(SEEDS),30) $(if $(SEED),SEED=$(SEED)) ALL_CASES=1 \
 	  $(npm) mocha:integration -- --spec e2e/integration/syncer/chaos.integration.ts \
-	    --spec e2e/integration/syncer/silent-commands.integration.ts
+	    --spec e2e/integration/syncer/silent-commands.integration.ts \
+	    --spec e2e/integration/syncer/reset.integration.ts \
+	    --spec e2e/integration/syncer/repair-after-crash.integration.ts
 	@VERIFIER_KILLS=$(or $(SEEDS),30) VERIFIER_RUNS=$(or $(SEEDS),30) \
 	  $(npm) mocha:integration -- --spec e2e/integration/verifier/killed.integration.ts \
 	    --spec e2e/integration/verifier/concurrent-writes.integration.ts

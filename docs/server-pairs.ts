@@ -10,7 +10,7 @@ export interface TestedPair {
   readonly destination: string;
   /** The day, such as 2026-11-25. */
   readonly on: string;
-  /** All integration tests of syncer, verifier and command line, or the core of them that each test run tries. */
+  /** All integration tests of syncer, verifier and command line, or the core of them, which the tests of two days repeat. */
   readonly tests: 'all' | 'core';
   /** What routed to the shards of the destination. */
   readonly router: 'mongos' | 'router of the tests';

@@ -15,6 +15,8 @@ export interface ServerTests {
   readonly jobs: number;
   /** How many do so when no stage beside runs any more; by default no more. */
   readonly jobsAlone?: number;
+  /** Files that have not begun by then, counted from the beginning of the run, are left out. */
+  readonly beginWithinSeconds?: number;
   /** Variables of the environment. */
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -30,22 +32,25 @@ const coreHalves = [
   ],
 ] as const;
 
-/** What shows most of a pair of servers. */
+/** What shows most about a pair of servers. */
 export const coreTests = testsOf(coreHalves.flat());
 
 /** What a test run tries on the core pairs: half of the core on one of them and half on the other, and on the next day the other way round. */
 export function coreTestsOfDay(): Readonly<Record<string, ServerTests>> {
-  const [first] = shareOfDay([0, 1], 1);
-  const inTurn = first === 0 ? coreHalves : coreHalves.toReversed();
-  return Object.fromEntries(corePairs.map((servers, index) => [servers, testsOf(inTurn[index])]));
+  return Object.fromEntries(
+    corePairs.map((servers, index) => {
+      const inTurn = index % 2 === 0 ? coreHalves : coreHalves.toReversed();
+      return [servers, testsOf(shareOfDay(inTurn, 1).flat())];
+    }),
+  );
 }
 
-function testsOf(files: readonly string[] = []): ServerTests {
+function testsOf(files: readonly string[]): ServerTests {
   return {
     pattern: `e2e/integration/{${files.join(',')}}.integration.ts`,
     first: files.map((file) => `${file}.integration.ts`),
     jobs: 2,
-    environment: { SEEDS: '3', LANES: '1' },
+    environment: { LANES: '1' },
   };
 }
 
@@ -58,12 +63,12 @@ export const allTests: ServerTests = {
 
 /** A stage that runs tests on a pair of servers, as `SERVERS` names it. */
 export function serversStage(servers: string, tests: ServerTests, limitSeconds: number): Stage {
-  const { pattern, first = [], jobs, jobsAlone = jobs, environment = {} } = tests;
+  const { environment = {}, ...files } = tests;
   const variables = Object.entries({ SERVERS: servers, ...environment });
   return {
     name: `servers ${servers}`,
     servers: servers.replace('-', ' to '),
-    work: { kind: 'mocha files', pattern, first, jobs, jobsAlone },
+    work: { kind: 'mocha files', ...files },
     command: [
       'env',
       ...variables.map(([name, value]) => `${name}=${value}`),

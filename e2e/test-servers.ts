@@ -1,9 +1,10 @@
-// Runs the integration tests on pairs of servers: `make test-servers SERVERS='6.0-7.0 7.0-7.0'`. With CORE=1 those of each test
-// run alone. What came out of a pair is kept in docs/server-pairs.json, for the table of docs/limits.md (`npm run generate`).
+// Runs the integration tests on pairs of servers: `make test-servers SERVERS='6.0-7.0 7.0-7.0'`. With CORE=1 the core of them
+// alone. What came out of a pair is kept in docs/server-pairs.json, for the table of docs/limits.md (`npm run generate`).
 import { writeFile } from 'node:fs/promises';
 import { mongodRelease } from './ground/mongod/mongod-process.ts';
 import { serverPair } from './ground/mongod/server-pair.ts';
 import { mongosBinary } from './ground/sharded/mongos-binary.ts';
+import { seedDate } from './ground/workload/chosen-seeds.ts';
 import { runTests } from './runner/main.ts';
 import type { Tally } from './runner/tally.ts';
 import { allTests, coreTests, corePairs, serversStage } from './server-suites.ts';
@@ -31,6 +32,8 @@ async function testedPair(
   };
 }
 
+// All processes of a run take the same, also beyond midnight.
+process.env['SEED_DATE'] ??= seedDate();
 const isCore = process.env['CORE'] === '1';
 const given = (process.env['SERVERS'] ?? '').split(' ').filter((servers) => servers !== '');
 const pairs = given.length === 0 ? corePairs : given;

@@ -237,11 +237,13 @@ describe('the documents, each command exactly as written, on an empty cluster', 
           break;
         case 'reverse':
           // It is for a sync that is committed.
-          await reader.run(`kubectl wait clustersync/shop --for=condition=Committed --timeout=60s`);
+          await reader.run(
+            `kubectl wait clustersync/shop --for=condition=Committed --timeout=300s`,
+          );
           await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
           await reader.carryOut(command);
           await reader.run(
-            `kubectl wait clustersync/shop --for=jsonpath='{.status.direction}'=Forward --timeout=60s`,
+            `kubectl wait clustersync/shop --for=jsonpath='{.status.direction}'=Forward --timeout=300s`,
           );
           break;
         default:

@@ -70,5 +70,5 @@ export async function runApplication(
       },
     },
   });
-  await namespace.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=60s']);
+  await namespace.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=300s']);
 }

@@ -3,6 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createGuardedFolder } from '../ground/guarded-folder.ts';
+import { inTurnOfDay } from '../ground/workload/chosen-seeds.ts';
 import { runCommand, type Command } from './run-command.ts';
 import { addTallies, emptyTally, okExit, readTally, type Tally } from './tally.ts';
 
@@ -25,7 +26,8 @@ export interface Stage {
  * `check`: the command passes or fails as one. `mocha`: the command takes mocha's options as additional arguments, and
  * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side, or
  * `jobsAlone` from when no stage beside it runs any more, and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
- * others, in that order: what takes longest must not be left to the end.
+ * others, in that order: what takes longest must not be left to the end. With `beginWithinSeconds`, the others begin in another order each
+ * day, and those that have not begun after that time of the run are left out, as skipped tests.
  */
 export type Work =
   | { readonly kind: 'check' }
@@ -37,6 +39,7 @@ export type Work =
       /** Not fewer than `jobs`, which it is where it is not given. */
       readonly jobsAlone?: number;
       readonly first?: readonly string[];
+      readonly beginWithinSeconds?: number;
     };
 
 /** Mocha cannot see the terminal that its output comes to in the end. */
@@ -187,7 +190,13 @@ async function runMocha(
 
 async function runFiles(
   { name }: Stage,
-  { pattern, jobs, jobsAlone = jobs, first = [] }: Extract<Work, { readonly kind: 'mocha files' }>,
+  {
+    pattern,
+    jobs,
+    jobsAlone = jobs,
+    first = [],
+    beginWithinSeconds = Infinity,
+  }: Extract<Work, { readonly kind: 'mocha files' }>,
   run: RunCommand,
   { signal, isAlone }: Surroundings,
   stageOutput?: number,
@@ -196,14 +205,22 @@ async function runFiles(
     if (stageOutput === undefined) process.stdout.write(text);
     else writeSync(stageOutput, text);
   };
-  const files = sortedFiles(globSync(pattern), first);
+  const found = globSync(pattern).toSorted();
+  const isLimited = beginWithinSeconds !== Infinity;
+  const files = sortedFiles(isLimited ? inTurnOfDay(found) : found, first);
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
   let total = emptyTally;
   const left = files.values();
   const times: { readonly file: string; readonly seconds: number }[] = [];
   const runFile = async (file: string): Promise<void> => {
     if (signal.aborted) return;
+    // Counted from the beginning of this process.
     const startedAt = performance.now();
+    if (startedAt > beginWithinSeconds * 1000) {
+      const reason = `not begun within ${beginWithinSeconds / 60} minutes of the run, which this machine is too slow for`;
+      total = addTallies(total, { ...emptyTally, skipped: [{ title: file, reason }] });
+      return;
+    }
     const { result, text } = await keepingOutput(
       async (output) =>
         await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
@@ -229,5 +246,5 @@ function sortedFiles(files: readonly string[], first: readonly string[]): readon
     const index = first.findIndex((end) => file.endsWith(end));
     return index === -1 ? first.length : index;
   };
-  return files.toSorted().sort((left, right) => rank(left) - rank(right));
+  return files.toSorted((left, right) => rank(left) - rank(right));
 }

@@ -13,6 +13,7 @@ import type { WholeDocument } from './batch-parts.ts';
 import { ChangeWriter } from './write-changes.ts';
 
 const cannotIndexParallelArrays = 171;
+const transactionTooLargeForCache = 388;
 
 const replacement = (id: number): WholeDocument => {
   const document = BSON.serialize({ _id: new Int32(id) });
@@ -26,7 +27,11 @@ const replacement = (id: number): WholeDocument => {
 };
 
 describe('ChangeWriter', () => {
-  it('loses nothing where one of several refused changes is written in its place', async () => {
+  /** A writer to a server that refuses the first statement of the first commands, and the ids that it writes or deletes. */
+  function writerRefusedBy(...refusals: number[]): {
+    readonly write: (ids: readonly number[]) => Promise<void>;
+    readonly written: readonly number[];
+  } {
     // No server has a sharded capped collection: what would follow from one can only be shown here.
     const collection = {
       uuid: new UUID(),
@@ -40,7 +45,6 @@ describe('ChangeWriter', () => {
     };
     const idOf = (statement: RawDocument): number =>
       (BSON.deserialize(statement) as { q: { _id: number } }).q._id;
-    const refusals = [serverCode.immutableField, cannotIndexParallelArrays];
     const answerTo = (statements: readonly RawDocument[]): WriteAnswer => {
       const code = refusals.shift();
       const answer = { n: 0, writeErrors: [], upserted: [], writeConcernError: undefined };
@@ -76,7 +80,26 @@ describe('ChangeWriter', () => {
       { documents } as unknown as Destination,
       pino({ level: 'silent' }),
     );
-    await writer.putOrUpdate(collection, [1, 2, 3, 4, 5, 6].map(replacement));
+    return {
+      write: async (ids) => {
+        await writer.putOrUpdate(collection, ids.map(replacement));
+      },
+      written,
+    };
+  }
+
+  it('loses nothing where one of several refused changes is written in its place', async () => {
+    const { write, written } = writerRefusedBy(
+      serverCode.immutableField,
+      cannotIndexParallelArrays,
+    );
+    await write([1, 2, 3, 4, 5, 6]);
     assert.deepEqual(written, [1, 2, 3, 4, 5, 6]);
+  });
+
+  it('puts nothing in the place of a change that a busy server had no room for', async () => {
+    const { write, written } = writerRefusedBy(transactionTooLargeForCache);
+    await assert.rejects(write([1, 2]), { code: transactionTooLargeForCache });
+    assert.deepEqual(written, []);
   });
 });

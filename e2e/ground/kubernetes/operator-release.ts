@@ -1,5 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { CommandError } from '../command.ts';
+import { clusterDeadlineMs } from '../default-deadline.ts';
 import { useCluster, type Cluster } from './cluster.ts';
 
 /** Where the operator runs. */
@@ -22,6 +23,8 @@ export async function useOperator(): Promise<Cluster> {
   return await (installed ??= install());
 }
 
+const waiting = ['--wait', '--timeout', `${clusterDeadlineMs / 1000}s`];
+
 /**
  * Installs the chart as a user would, or upgrades it, and waits until the operator is ready. May be repeated.
  * @param values - more values of the chart, as `helm --set` takes them; those of a former call are forgotten.
@@ -39,14 +42,14 @@ export async function installOperator(
     await cluster.helm(
       [
         ...['upgrade', '--install', operatorName, chart],
-        ...['--namespace', operatorNamespace, '--create-namespace', '--wait', '--timeout', '120s'],
+        ...['--namespace', operatorNamespace, '--create-namespace', ...waiting],
         ...[
           '--set-string',
           `image.repository=${image.slice(0, at)},image.tag=${image.slice(at + 1)}`,
         ],
         ...['--set', ['crds.keep=false', 'logLevel=debug', ...values].join()],
       ],
-      { deadlineMs: 150_000, ...options },
+      { deadlineMs: clusterDeadlineMs + 30_000, ...options },
     );
   };
   try {
@@ -64,7 +67,7 @@ export async function installOperator(
 export async function uninstallOperator(cluster: Cluster): Promise<void> {
   installed = undefined;
   const args = ['uninstall', operatorName, '--namespace', operatorNamespace];
-  await cluster.helm([...args, '--ignore-not-found', '--wait', '--timeout', '60s'], {
-    deadlineMs: 90_000,
+  await cluster.helm([...args, '--ignore-not-found', ...waiting], {
+    deadlineMs: clusterDeadlineMs + 30_000,
   });
 }

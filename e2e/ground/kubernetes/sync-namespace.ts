@@ -1,9 +1,7 @@
 import type { ClusterSync } from '../../../operator/api/clustersync.ts';
 import type { SyncVerification } from '../../../operator/api/sync-verification.ts';
+import { clusterDeadlineMs } from '../default-deadline.ts';
 import type { Cluster, ResourceWaitOptions } from './cluster.ts';
-
-/** How long to wait for what a sync's pods do: on a busy machine, 100 s have passed before their programs started. */
-const podsDeadlineMs = 300_000;
 
 /** For methods that wait. */
 export type WaitOptions = Omit<ResourceWaitOptions, 'namespace'>;
@@ -91,7 +89,7 @@ export class SyncNamespace implements AsyncDisposable {
       `clustersync/${name}`,
       what,
       (object) => predicate(object as ClusterSync),
-      { deadlineMs: podsDeadlineMs, ...options, namespace: this.name },
+      { deadlineMs: clusterDeadlineMs, ...options, namespace: this.name },
     );
     return found as ClusterSync;
   }
@@ -105,7 +103,7 @@ export class SyncNamespace implements AsyncDisposable {
         const phase = (object as SyncVerification).status?.phase;
         return phase === 'Succeeded' || phase === 'Failed';
       },
-      { deadlineMs: podsDeadlineMs, ...options, namespace: this.name },
+      { deadlineMs: clusterDeadlineMs, ...options, namespace: this.name },
     );
     return found as SyncVerification;
   }
@@ -120,7 +118,7 @@ export class SyncNamespace implements AsyncDisposable {
   async #delete(...options: readonly string[]): Promise<void> {
     await this.#cluster.kubectl(
       ['delete', 'namespace', this.name, '--ignore-not-found', ...options],
-      { deadlineMs: 120_000 },
+      { deadlineMs: clusterDeadlineMs },
     );
   }
 }

@@ -1,5 +1,12 @@
 import assert from 'node:assert/strict';
-import { chosenSeeds, firstSeeds, seedDate, shareOfDay } from './chosen-seeds.ts';
+import {
+  chosenCases,
+  chosenSeeds,
+  firstSeeds,
+  inTurnOfDay,
+  seedDate,
+  shareOfDay,
+} from './chosen-seeds.ts';
 
 const day = { SEED_DATE: '2026-11-27' };
 
@@ -68,6 +75,64 @@ describe('the share of the day', () => {
   });
 
   it('is that of a day which can be read', () => {
-    assert.throws(() => shareOfDay(cases, 1, { SEED_DATE: 'today' }), /SEED_DATE is a day/);
+    for (const ALL_CASES of ['0', '1'])
+      assert.throws(
+        () => shareOfDay(cases, 1, { SEED_DATE: 'today', ALL_CASES }),
+        /SEED_DATE is a day/,
+      );
+  });
+});
+
+describe('the turns of days', () => {
+  it('begin with each case on some day, and have all of them', () => {
+    const cases = firstSeeds(100);
+    const days = firstSeeds(9).map((n) => inTurnOfDay(cases, { SEED_DATE: `2026-12-0${n}` }));
+    for (const turn of days)
+      assert.deepEqual(
+        [...turn].sort((a, b) => a - b),
+        cases,
+      );
+    assert.equal(new Set(days.map(([first]) => first)).size, 9);
+    assert.deepEqual(inTurnOfDay([], day), []);
+  });
+
+  it('leave none to the end for long', () => {
+    const cases = firstSeeds(100);
+    const late = firstSeeds(9).flatMap((n) =>
+      inTurnOfDay(cases, { SEED_DATE: `2026-12-0${n}` }).slice(-20),
+    );
+    for (const one of cases)
+      assert.ok(late.filter((other) => other === one).length <= 3, String(one));
+  });
+});
+
+describe('the chosen cases', () => {
+  const cases = [
+    { by: 'one', seed: 2 },
+    { by: 'two', seed: 5 },
+    { by: 'one', seed: 7 },
+    { by: 'two', seed: 8 },
+  ];
+
+  it('are the share of the day, with a third of their seeds of the day', () => {
+    assert.deepEqual(chosenCases(cases, 2, day), [
+      { by: 'one', seed: 2 },
+      { by: 'two', seed: 1_566_762_005 },
+    ]);
+    assert.deepEqual(chosenCases(cases, 2, { SEED_DATE: '2026-11-28' }), cases.slice(2));
+  });
+
+  it('are those of the seeds that were asked for, of each kind once', () => {
+    assert.deepEqual(chosenCases(cases, 1, { ...day, SEEDS: '2' }), [
+      { by: 'one', seed: 1 },
+      { by: 'one', seed: 2 },
+      { by: 'two', seed: 1 },
+      { by: 'two', seed: 2 },
+    ]);
+    const asked = chosenCases(cases, 1, { ...day, SEED: '17' });
+    assert.deepEqual(
+      asked.map(({ by, seed }) => `${by} ${seed}`),
+      ['one 17', 'two 17'],
+    );
   });
 });

@@ -36,6 +36,7 @@ export function chosenSeeds(
   const { SEED, SEEDS } = variables;
   if (SEED !== undefined) return [Number(SEED)];
   if (SEEDS !== undefined) return firstSeeds(Number(SEEDS));
+  dayOf(variables);
   const day = Number(seedDate(variables).replaceAll('-', '').slice(2));
   const others = byDefault.filter((seed) => !kept.includes(seed));
   const ofDay = others.map((seed, index) => (index % 3 === 1 ? day * period + seed : seed));
@@ -43,7 +44,7 @@ export function chosenSeeds(
 }
 
 /**
- * The cases that a test tries on a day: as many as that, in their order, and the following ones the next day, so that each case has its
+ * The cases that a test tries on a day: `count` of them, in their order, and the following ones the next day, so that each case has its
  * turn. All with `ALL_CASES=1`. For cases that each take long and resemble one another.
  */
 export function shareOfDay<T>(
@@ -51,11 +52,55 @@ export function shareOfDay<T>(
   count: number,
   variables: SeedVariables = process.env,
 ): readonly T[] {
+  const day = dayOf(variables);
   if (variables.ALL_CASES === '1') return cases;
-  const first = Date.parse(seedDate(variables)) / millisecondsOfDay;
-  if (!Number.isSafeInteger(first)) throw new Error('SEED_DATE is a day, as 2026-11-27');
-  const start = (first * count) % cases.length;
+  const start = (day * count) % cases.length;
   return cases.filter((_, index) => (index - start + cases.length) % cases.length < count);
+}
+
+/**
+ * As many cases as a day takes, a third of their seeds new each day; with `SEED=17` or `SEEDS=100` those seeds of each that differs by more
+ * than its seed.
+ */
+export function chosenCases<T extends { readonly seed: number }>(
+  byDefault: readonly T[],
+  perDay: number,
+  variables: SeedVariables = process.env,
+): readonly T[] {
+  const asked = chosenSeeds([], {}, variables);
+  if (asked.length > 0) {
+    const kinds = new Map(byDefault.map((one) => [JSON.stringify({ ...one, seed: 0 }), one]));
+    return [...kinds.values()].flatMap((one) => asked.map((seed) => ({ ...one, seed })));
+  }
+  const seeds = chosenSeeds(
+    byDefault.map(({ seed }) => seed),
+    {},
+    variables,
+  );
+  return shareOfDay(
+    byDefault.map((one, index) => ({ ...one, seed: seeds[index] ?? one.seed })),
+    perDay,
+    variables,
+  );
+}
+
+/** Any that has no divisor in common with most numbers of cases. */
+const stride = 37;
+
+/** All cases, beginning with another one each day: for work that may have no time for the last of them. */
+export function inTurnOfDay<T>(
+  cases: readonly T[],
+  variables: SeedVariables = process.env,
+): readonly T[] {
+  const start = (dayOf(variables) * stride) % cases.length;
+  return [...cases.slice(start), ...cases.slice(0, start)];
+}
+
+/** The number of the day since 1970. */
+function dayOf(variables: SeedVariables): number {
+  const day = Date.parse(seedDate(variables)) / millisecondsOfDay;
+  if (!Number.isSafeInteger(day)) throw new Error('SEED_DATE is a day, as 2026-11-27');
+  return day;
 }
 
 /** The seeds from 1 on. */

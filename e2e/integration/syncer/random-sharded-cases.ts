@@ -6,7 +6,6 @@ import { startInstances } from './instances.ts';
 import { ShardedWorkload } from './sharded-workload.ts';
 import type { PairToSync } from './sharded-pair.ts';
 import { syncThroughKills } from './sync-through-kills.ts';
-import { chosenSeeds, shareOfDay } from '../../ground/workload/chosen-seeds.ts';
 
 /** The index that the server creates for `{_id: 'hashed'}`. */
 const hashedIdIndex = '_id_hashed';
@@ -16,26 +15,6 @@ export interface ShardedCase {
   /** Who syncs: one for the whole source, or one for each of its shards. */
   readonly by: 'one instance' | 'two instances' | 'three instances';
   readonly seed: number;
-}
-
-/**
- * As many cases as a day takes, a third of their seeds new each day; with `SEED=17` or `SEEDS=100` those seeds of each that differs by more
- * than its seed.
- */
-export function chosenCases<T extends ShardedCase>(
-  byDefault: readonly T[],
-  perDay: number,
-): readonly T[] {
-  const asked = chosenSeeds([]);
-  if (asked.length > 0) {
-    const kinds = new Map(byDefault.map((one) => [JSON.stringify({ ...one, seed: 0 }), one]));
-    return [...kinds.values()].flatMap((one) => asked.map((seed) => ({ ...one, seed })));
-  }
-  const seeds = chosenSeeds(byDefault.map(({ seed }) => seed));
-  return shareOfDay(
-    byDefault.map((one, index) => ({ ...one, seed: seeds[index] ?? one.seed })),
-    perDay,
-  );
 }
 
 /**

@@ -1,4 +1,5 @@
-import { chosenCases, testRandomShardedWorkloads } from './random-sharded-cases.ts';
+import { chosenCases } from '../../ground/workload/chosen-seeds.ts';
+import { testRandomShardedWorkloads } from './random-sharded-cases.ts';
 import { useShardedPair } from './sharded-pair.ts';
 
 const cases = [

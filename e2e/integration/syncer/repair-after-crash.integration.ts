@@ -102,7 +102,7 @@ describe('a repair after a crash between a creation and its record, where the so
 
   const crashes = Object.entries(creations);
   for (const [index, [what, change]] of Object.entries(changes).entries()) {
-    // All changes each day, and each after another creation.
+    // All changes each day, and each with a different creation than the day before.
     const first = index % crashes.length;
     const inTurn = [...crashes.slice(first), ...crashes.slice(0, first)];
     for (const [creation, crash] of shareOfDay(inTurn, 1))

@@ -274,7 +274,7 @@ describe('reset: the end of a sync for good', () => {
     assert.deepEqual(await namespacesOf(pair.destination), made);
   });
 
-  it('is finished by the next process, killed at each third step, others each day', async () => {
+  it('is finished by the next process, killed at every third step, different ones each day', async () => {
     // All that a reset has the destination do.
     const steps = ['update', 'findAndModify', 'drop', 'delete', 'setUserWriteBlockMode'];
     let isKilled = true;

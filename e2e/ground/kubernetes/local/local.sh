@@ -33,9 +33,9 @@ local_up() {
   until_true 60 'containerd answers' in_cluster ctr version || show_logs
   import_pause_image "$pause_image"
   until_true 120 'the API server is ready' kubectl get --raw /readyz || show_logs
-  kubectl wait --for=create --timeout=60s serviceaccount/default >/dev/null || show_logs
-  kubectl wait --for=create --timeout=60s "node/$node_name" >/dev/null || show_logs
-  kubectl wait --for=condition=Ready --timeout=120s "node/$node_name" >/dev/null || show_logs
+  kubectl wait --for=create --timeout=300s serviceaccount/default >/dev/null || show_logs
+  kubectl wait --for=create --timeout=300s "node/$node_name" >/dev/null || show_logs
+  kubectl wait --for=condition=Ready --timeout=300s "node/$node_name" >/dev/null || show_logs
 }
 
 local_is_up() {
