@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { setImmediate } from 'node:timers/promises';
+import { BSON, MongoServerError, UUID, type Document } from 'mongodb';
+import type { IdRange } from '../../mongo/id-range.ts';
+import type { Namespace } from '../../mongo/namespace.ts';
+import { RawBatch } from '../../mongo/raw-cursor.ts';
+import { serverCode } from '../../mongo/server-errors.ts';
+import { createLogger } from '../../service/logger.ts';
+import type { Destination } from '../destination/destination.ts';
+import type { WorkPace } from '../limits/pace.ts';
+import { SyncMonitor } from '../monitor/monitor.ts';
+import { requestedConcurrency } from '../options/copy-concurrency.ts';
+import type { Source } from '../source/source.ts';
+import type { DocumentQuery } from '../source/source-documents.ts';
+import type { Addressing, TrackedCollection } from '../store/records.ts';
+import { RangeCopier } from './copy-range.ts';
+
+const namespace = { db: 'shop', coll: 'items' };
+const renamed = { db: 'shop', coll: 'renamed' };
+
+const batchOf = (...ids: readonly number[]): RawBatch => {
+  const array = BSON.serialize(Object.fromEntries(ids.map((_id, at) => [at, { _id }])));
+  return new RawBatch(array, array.length, undefined);
+};
+
+const nothing = async (): Promise<void> => {
+  await Promise.resolve();
+};
+
+interface Scene {
+  readonly batches?: readonly RawBatch[];
+  readonly addressing?: Addressing;
+  readonly collection?: Partial<TrackedCollection>;
+  /** Codes with which the next finds are refused. */
+  readonly codes?: readonly number[];
+  /** Where the collection is found by its UUID. */
+  readonly found?: Namespace | undefined;
+  /** Called for each batch before it is inserted. */
+  readonly beforeInsert?: () => Promise<void>;
+  readonly restarts?: number;
+}
+
+/** Copies from a source that has some batches. */
+function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene) {
+  const queries: { readonly coll: string; readonly order: string }[] = [];
+  const writes: string[] = [];
+  const codes = [...(scene.codes ?? [])];
+  const open = async ({ from, bounds }: DocumentQuery) => {
+    const order = Object.keys((bounds['hint'] ?? {}) as object).join();
+    queries.push({ coll: from.coll, order });
+    const code = codes.shift();
+    if (code !== undefined) throw new MongoServerError({ message: 'not so', code });
+    const left = [...batches];
+    return await Promise.resolve({
+      next: async () => await Promise.resolve(left.shift()),
+      [Symbol.asyncDispose]: nothing,
+    });
+  };
+  const locate = async () => await Promise.resolve(scene.found && { namespace: scene.found });
+  const source = {
+    ...{ kind: { addressingOf: () => addressing, checkDuplicateIds: nothing } },
+    ...{ catalog: { locate }, documents: { open, read: () => [] } },
+  };
+  const documents = {
+    insertBatch: async (_: unknown, batch: RawBatch, { writeConcern }: Document) => {
+      await scene.beforeInsert?.();
+      const { w } = writeConcern as { readonly w: unknown };
+      writes.push(`insert ${batch.list.count}, w: ${String(w)}`);
+      return { count: batch.list.count, totalBytes: batch.bytes, taken: [] };
+    },
+    delete: async (_: unknown, ids: readonly unknown[]) => {
+      writes.push(`delete ${ids.length}`);
+      await Promise.resolve();
+    },
+    findUnequal: async () => await Promise.resolve([]),
+  };
+  const destination = {
+    documents,
+    transfer: async (
+      _: string,
+      run: (attempt: number) => Promise<void>,
+      isPassing: (error: unknown) => boolean,
+    ) => {
+      for (let attempt = 0; ; attempt++) {
+        try {
+          await run(attempt);
+          return;
+        } catch (error) {
+          if (!isPassing(error)) throw error;
+        }
+      }
+    },
+    together: async (run: (concern: object) => Promise<number>) => await run({ w: 1 }),
+  };
+  const monitor = new SyncMonitor();
+  monitor.restarts = scene.restarts ?? 0;
+  const pace = {
+    concurrentBatches: Infinity,
+    fetch: { count: Infinity, bytes: Infinity },
+    copy: nothing,
+  };
+  const copier = new RangeCopier(
+    source as unknown as Source,
+    destination as unknown as Destination,
+    {
+      ...{ monitor, logger: createLogger('test', 'fatal') },
+      comparison: () => 'hashes',
+      ...{ concurrency: requestedConcurrency(2), pace: pace as unknown as WorkPace },
+    },
+  );
+  const collection = {
+    ...{ uuid: new UUID(), namespace, options: {}, shardKey: null, isAdopted: false },
+    ...{ sizeBytes: 100, documentCount: 1, ...scene.collection },
+  } as unknown as TrackedCollection;
+  return { copier, collection, queries, writes };
+}
+
+describe('RangeCopier', () => {
+  it('follows a collection that was renamed, and has nothing to copy of one that is gone', async () => {
+    for (const code of [serverCode.collectionUuidMismatch, serverCode.namespaceNotFound]) {
+      const { copier, collection, queries } = ground({ codes: [code], found: renamed });
+      assert.ok((await copier.copyRange(collection, 'all')) > 0);
+      assert.deepEqual(
+        queries.map(({ coll }) => coll),
+        ['items', 'renamed'],
+      );
+    }
+    const gone = ground({ codes: [serverCode.namespaceNotFound] });
+    assert.equal(await gone.copier.copyRange(gone.collection, 'all'), 0);
+    assert.deepEqual(gone.writes, []);
+    const refused = 72;
+    const failing = ground({ codes: [refused], found: renamed });
+    await assert.rejects(failing.copier.copyRange(failing.collection, 'all'), { code: refused });
+  });
+
+  it('begins again after a temporary error where the collection was', async () => {
+    const hostUnreachable = 6;
+    const { copier, collection, queries } = ground({ codes: [hostUnreachable], found: renamed });
+    await copier.copyRange(collection, 'all');
+    assert.deepEqual(
+      queries.map(({ coll }) => coll),
+      ['items', 'items'],
+    );
+  });
+
+  it('reads a whole collection in natural order, and a part by its index', async () => {
+    const bound = { _id: 7 };
+    const ranges: readonly (readonly [IdRange | 'all', string])[] = [
+      ['all', '$natural'],
+      [{ min: null, max: null }, '$natural'],
+      [{ min: null, max: bound }, '_id'],
+      [{ min: bound, max: null }, '_id'],
+    ];
+    for (const [range, order] of ranges) {
+      const { copier, collection, queries } = ground({});
+      await copier.copyRange(collection, range);
+      assert.equal(queries[0]?.order, order);
+    }
+  });
+
+  const mayBeThere: readonly (readonly [string, Scene, boolean])[] = [
+    ['in a first attempt', {}, false],
+    ['after a restart', { restarts: 1 }, true],
+    ['in a second attempt', { codes: [6] }, true],
+    ['where an _id determines the shard', { restarts: 1, addressing: 'byId' }, false],
+  ];
+  for (const [what, scene, isDeleted] of mayBeThere) {
+    it(`deletes ${isDeleted ? 'first what may be there already' : 'nothing'} ${what}`, async () => {
+      const { copier, collection, writes } = ground({ addressing: 'onEveryShard', ...scene });
+      await copier.copyRange(collection, 'all');
+      const inserted = 'insert 1, w: majority';
+      assert.deepEqual(writes, isDeleted ? ['delete 1', inserted] : [inserted]);
+    });
+  }
+
+  it('waits for a majority with each insert of a collection of one fetch, and once for others', async () => {
+    const fetched = 4 * 1024 * 1024;
+    for (const [sizeBytes, w] of [
+      [fetched, 'majority'],
+      [fetched + 1, '1'],
+    ] as const) {
+      const { copier, collection, writes } = ground({ collection: { sizeBytes } });
+      await copier.copyRange(collection, 'all');
+      assert.deepEqual(writes, [`insert 1, w: ${w}`]);
+    }
+  });
+
+  it('inserts several batches at a time, but into a capped collection one after the other', async () => {
+    for (const [options, expected] of [
+      [{}, 3],
+      [{ capped: true }, 1],
+    ] as const) {
+      let underWay = 0;
+      let most = 0;
+      const { copier, collection } = ground({
+        collection: { options },
+        batches: [batchOf(1), batchOf(), batchOf(2), batchOf(3)],
+        beforeInsert: async () => {
+          most = Math.max(most, ++underWay);
+          for (let turn = 0; turn < 10; turn++) await setImmediate();
+          underWay--;
+        },
+      });
+      await copier.copyRange(collection, 'all');
+      assert.equal(most, expected);
+    }
+  });
+
+  it('fails as its last insert does, after everything was read', async () => {
+    const { copier, collection } = ground({
+      beforeInsert: async () => {
+        await setImmediate();
+        throw new Error('not inserted');
+      },
+    });
+    await assert.rejects(copier.copyRange(collection, 'all'), { message: 'not inserted' });
+  });
+});
