@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { provenHosts } from './proven-hosts.ts';
+import { deploymentDigest, provenHosts } from './proven-hosts.ts';
 
 const question = { appName: 'test', refusesFiles: true, deployment: { clusterId: 'any' } };
 const { signal } = new AbortController();
@@ -15,4 +15,20 @@ describe('provenHosts, of one host', () => {
       assert.equal(await provenHosts({ uri, tls }, question, signal), expected);
     });
   }
+});
+
+describe('provenHosts, of what is no connection string', () => {
+  it('is empty', async () => {
+    assert.equal(await provenHosts({ uri: 'a:1', tls: undefined }, question, signal), '');
+  });
+});
+
+describe('deploymentDigest', () => {
+  it('tells deployments apart', () => {
+    const [one, other] = ['6512bd43d9caa6e02c990b0a', '6512bd43d9caa6e02c990b0b'];
+    const digest = deploymentDigest({ clusterId: one });
+    assert.match(digest, /^[0-9a-f]{32}$/);
+    assert.equal(deploymentDigest({ clusterId: one }), digest);
+    assert.notEqual(deploymentDigest({ clusterId: other }), digest);
+  });
 });
