@@ -104,7 +104,7 @@ describe('what an operator shows of ClusterSyncs', () => {
       detail?.verifications.map(({ name }) => name),
       ['daily', 'weekly'],
     );
-    assert.equal(detail?.instances.length, 2, 'those of the newer status');
+    assert.equal(detail.instances.length, 2, 'those of the newer status');
     assert.equal(await source.look('test/orders').read(signal), undefined);
   });
 });

@@ -144,7 +144,9 @@ describe('Group', () => {
       first: { phase: 'restoring' },
       reloadCatalog: act,
     });
-    const run = async (): Promise<void> => await Promise.reject(new Error('is not called'));
+    const run = async (): Promise<void> => {
+      await Promise.reject(new Error('is not called'));
+    };
     await group.asCoordinator({ phase: 'changes', run });
     assert.equal(counted.count, 1);
   });
@@ -188,7 +190,9 @@ describe('Group', () => {
       },
       reloadCatalog: act,
     });
-    await group.meet(place, async () => await Promise.reject(new Error('is not called')));
+    await group.meet(place, async () => {
+      await Promise.reject(new Error('is not called'));
+    });
     assert.deepEqual([counted.count, updates], [1, []]);
   });
 
