@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { createGuardedFolder } from '../ground/guarded-folder.ts';
-import { inTurnOfDay } from '../ground/workload/chosen-seeds.ts';
+import { orderOfFiles } from './file-order.ts';
 import { runCommand, type Command } from './run-command.ts';
 import { addTallies, emptyTally, okExit, readTally, type Tally } from './tally.ts';
 
@@ -26,8 +26,8 @@ export interface Stage {
  * `check`: the command passes or fails as one. `mocha`: the command takes mocha's options as additional arguments, and
  * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side, or
  * `jobsAlone` from when no stage beside it runs any more, and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
- * others, in that order: what takes longest must not be left to the end. With `beginWithinSeconds`, the others begin in another order each
- * day, and those that have not begun after that time of the run are left out, as skipped tests.
+ * others, in that order: what takes longest must not be left to the end. With `beginWithinSeconds`, all begin in another order each day,
+ * and those that have not begun after that time of the run are left out, as skipped tests; one of them always begins.
  */
 export type Work =
   | { readonly kind: 'check' }
@@ -205,22 +205,30 @@ async function runFiles(
     if (stageOutput === undefined) process.stdout.write(text);
     else writeSync(stageOutput, text);
   };
-  const found = globSync(pattern).toSorted();
-  const isLimited = beginWithinSeconds !== Infinity;
-  const files = sortedFiles(isLimited ? inTurnOfDay(found) : found, first);
+  const files = orderOfFiles(globSync(pattern), first, beginWithinSeconds !== Infinity);
   if (files.length === 0) return { ...emptyTally, failed: [`${name}: no file is ${pattern}`] };
   let total = emptyTally;
   const left = files.values();
   const times: { readonly file: string; readonly seconds: number }[] = [];
+  let isFirst = true;
+  let endedBefore = 0;
+  const leaveOut = (title: string, reason: string): void => {
+    total = addTallies(total, { ...emptyTally, skipped: [{ title, reason }] });
+  };
   const runFile = async (file: string): Promise<void> => {
-    if (signal.aborted) return;
-    // Counted from the beginning of this process.
-    const startedAt = performance.now();
-    if (startedAt > beginWithinSeconds * 1000) {
-      const reason = `not begun within ${beginWithinSeconds / 60} minutes of the run, which this machine is too slow for`;
-      total = addTallies(total, { ...emptyTally, skipped: [{ title: file, reason }] });
+    if (signal.aborted) {
+      endedBefore++;
       return;
     }
+    // Counted from the beginning of this process.
+    const startedAt = performance.now();
+    // Each stage shows something.
+    if (startedAt > beginWithinSeconds * 1000 && !isFirst) {
+      const minutes = beginWithinSeconds / 60;
+      leaveOut(file, `not begun within ${minutes} minutes of the run: this machine is too slow`);
+      return;
+    }
+    isFirst = false;
     const { result, text } = await keepingOutput(
       async (output) =>
         await runMocha(`${name}: ${file}`, run, [...colour, '--spec', file], output),
@@ -234,17 +242,11 @@ async function runFiles(
     await forEachConcurrently(left, jobsAlone - jobs, runFile);
   });
   await Promise.all([begun, more]);
+  if (endedBefore > 0)
+    leaveOut(`${name}: ${endedBefore} files`, 'not begun before the stage was ended');
   const slowest = times.toSorted((left, right) => right.seconds - left.seconds);
   show('the files that took longest, in seconds:\n');
   for (const { file, seconds } of slowest.slice(0, slowestShown))
     show(`${seconds.toFixed(1).padStart(8)}  ${file}\n`);
   return total;
-}
-
-function sortedFiles(files: readonly string[], first: readonly string[]): readonly string[] {
-  const rank = (file: string): number => {
-    const index = first.findIndex((end) => file.endsWith(end));
-    return index === -1 ? first.length : index;
-  };
-  return files.toSorted((left, right) => rank(left) - rank(right));
 }
