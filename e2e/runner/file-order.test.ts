@@ -32,7 +32,7 @@ describe('the order of files', () => {
     const firsts = new Set<string>();
     for (let day = 1; day <= 28; day++) {
       const names = namesOn(`2026-02-${String(day).padStart(2, '0')}`);
-      assert.equal([...names].sort().join(''), 'abcdefghi');
+      assert.equal(Array.from(names).sort().join(''), 'abcdefghi');
       firsts.add(names.slice(0, 2));
       assert.match(names, /^[gb]..[gb]/);
     }
