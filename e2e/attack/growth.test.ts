@@ -86,8 +86,8 @@ function repeated(unit: string, length: number): string {
   return unit.repeat(Math.ceil(length / unit.length)).slice(0, length);
 }
 
-/** Below so many milliseconds, other work of the process (compiling, collecting garbage) counts for as much. */
-const minMilliseconds = 10;
+/** Below so many milliseconds, other work of the process (compiling, collecting garbage) counts for as much on a busy machine. */
+const minMilliseconds = 20;
 
 /** Such work only adds to what is measured: the least of some measurements is nearest to what the text costs. */
 const maxMeasurements = 4;
