@@ -1,30 +1,26 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { startHttpServer, type HttpServer } from '../../service/testing/http-server.ts';
 import { Instances } from './instances.ts';
 
 const signal = new AbortController().signal;
 
 describe('Instances', () => {
-  const servers: Server[] = [];
-  afterEach(() => {
-    for (const server of servers.splice(0)) server.close();
+  const servers: HttpServer[] = [];
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
   });
 
   /** Where commands are answered so, and how many were. */
   async function answering(answer: object): Promise<{ readonly url: string; count: number }> {
     const target = { url: '', count: 0 };
-    const server = createServer((request, response) => {
+    const server = await startHttpServer((request, response) => {
       target.count++;
       request.resume();
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify(answer));
     });
     servers.push(server);
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    target.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    target.url = server.url;
     return target;
   }
 

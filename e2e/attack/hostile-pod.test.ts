@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { ApiClient } from '../../cli/api/api-client.ts';
 import { SyncerApi } from '../../cli/api/syncer-api.ts';
 import {
@@ -12,6 +9,7 @@ import {
 import { apiTargetAt, callOperand } from '../../operator/operand/http-api.ts';
 import { OperandMonitor } from '../../operator/operand/monitor.ts';
 import { createLogger } from '../../service/logger.ts';
+import { startHttpServer, type HttpServer } from '../../service/testing/http-server.ts';
 import { until } from '../ground/until.ts';
 
 /** What somebody's own image may answer in place of a syncer. */
@@ -30,7 +28,7 @@ const answers = {
 async function answeringWithoutEnd(onSent: (bytes: number) => void) {
   const hungUp = Promise.withResolvers<undefined>();
   const chunk = Buffer.alloc(64 * 1024, 'x');
-  const server = createServer((_request, response) => {
+  const server = await startHttpServer((_request, response) => {
     let bytes = 0;
     const send = (): void => {
       while (!response.destroyed) {
@@ -45,44 +43,25 @@ async function answeringWithoutEnd(onSent: (bytes: number) => void) {
     response.write('{"progress":{"state":"IDLE","info":"');
     send();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    hungUp: hungUp.promise,
-    [Symbol.asyncDispose]: async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    },
-  };
+  return { ...server, hungUp: hungUp.promise };
 }
 
 describe('a hostile pod', () => {
-  let server: Server;
+  let server: HttpServer;
   let body = '';
   let asked = 0;
 
   before(async () => {
-    server = createServer((_request, response) => {
+    server = await startHttpServer((_request, response) => {
       asked += 1;
       response.setHeader('Content-Type', 'application/json');
       response.end(body);
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
   });
 
   after(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
+    await server[Symbol.asyncDispose]();
   });
-
-  const port = (): number => (server.address() as AddressInfo).port;
 
   for (const [what, answer] of Object.entries(answers)) {
     it(`is asked again, and counts as one that does not answer: ${what}`, async () => {
@@ -93,7 +72,7 @@ describe('a hostile pod', () => {
         onChange: () => undefined,
         logger: createLogger('test', 'fatal'),
       });
-      const target = apiTargetAt({ ip: '127.0.0.1', port: port() }, 'token', undefined);
+      const target = apiTargetAt({ ip: '127.0.0.1', port: server.port }, 'token', undefined);
       monitor.watch('a', new Map([['one', { ...target, process: 'a' }]]));
       await until('it is asked three times', () => asked >= 3);
       const observation = monitor.observations('a').get('one');
@@ -123,7 +102,7 @@ describe('a hostile pod', () => {
   ] as const) {
     it(`is given up when its time is over: one that ${what}`, async () => {
       const hungUp = Promise.withResolvers<undefined>();
-      const slow = createServer((_request, response) => {
+      await using slow = await startHttpServer((_request, response) => {
         const timer = setInterval(() => {
           if (piece !== '') response.write(piece);
         }, 20);
@@ -132,20 +111,11 @@ describe('a hostile pod', () => {
           hungUp.resolve(undefined);
         });
       });
-      slow.listen(0, '127.0.0.1');
-      await once(slow, 'listening');
-      try {
-        const { port: slowPort } = slow.address() as AddressInfo;
-        const target = apiTargetAt({ ip: '127.0.0.1', port: slowPort }, 'token', undefined);
-        const request = { method: 'GET', path: '/api/v1/progress', deadlineMs: 200 } as const;
-        const answer = await callOperand(target, request, new AbortController().signal);
-        assert.deepEqual(answer, { kind: 'unreachable', description: 'no answer within 200 ms' });
-        await hungUp.promise;
-      } finally {
-        slow.closeAllConnections();
-        slow.close();
-        await once(slow, 'close');
-      }
+      const target = apiTargetAt({ ip: '127.0.0.1', port: slow.port }, 'token', undefined);
+      const request = { method: 'GET', path: '/api/v1/progress', deadlineMs: 200 } as const;
+      const answer = await callOperand(target, request, new AbortController().signal);
+      assert.deepEqual(answer, { kind: 'unreachable', description: 'no answer within 200 ms' });
+      await hungUp.promise;
     });
   }
 
@@ -164,7 +134,7 @@ describe('a hostile pod', () => {
   for (const [what, answer] of Object.entries(answers)) {
     it(`is no clustersync for the command line: ${what}`, async () => {
       body = answer;
-      const url = `http://127.0.0.1:${port()}`;
+      const url = `http://127.0.0.1:${server.port}`;
       const api = new SyncerApi(new ApiClient(() => ({ url, apiToken: undefined })));
       const signal = AbortSignal.timeout(30_000);
       await assert.rejects(api.progress(signal), { name: 'ToolUnreachable' });

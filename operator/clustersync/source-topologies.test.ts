@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createLogger } from '../../service/logger.ts';
+import { startHttpServer, type HttpServer } from '../../service/testing/http-server.ts';
 import { FakeClock } from '../kube/testing/fake-clock.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { SourceTopologies, type SourceView } from './source-topologies.ts';
@@ -13,7 +11,7 @@ const refused = { success: false, error: 'AuthenticationFailed: the user is not 
 const shape = { kind: 'Sharded', shards: ['a', 'b'] };
 
 describe('SourceTopologies', () => {
-  let server: Server;
+  let server: HttpServer;
   let target: MonitorTarget;
   let clock: FakeClock;
   let sources: SourceTopologies;
@@ -24,21 +22,16 @@ describe('SourceTopologies', () => {
   let answer: readonly [body: object, status?: number];
 
   before(async () => {
-    server = createServer((_, response) => {
+    server = await startHttpServer((_, response) => {
       asked += 1;
       const [body, status = 200] = answer;
       response.writeHead(status, { connection: 'close' }).end(JSON.stringify(body));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
-    const baseUrl = `http://127.0.0.1:${port}`;
-    target = { process: 'one', baseUrl, token: 'token', trust: undefined };
+    target = { process: 'one', baseUrl: server.url, token: 'token', trust: undefined };
   });
 
   after(async () => {
-    server.close();
-    await once(server, 'close');
+    await server[Symbol.asyncDispose]();
   });
 
   beforeEach(() => {

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { createLogger } from '../../service/logger.ts';
+import { startHttpServer, type HttpServer } from '../../service/testing/http-server.ts';
 import { isSettled, StartChecks, type CheckRequest, type CheckView } from './start-checks.ts';
 
 const key = 'shop/orders';
@@ -19,29 +18,24 @@ function failed(error: string): Answer {
 }
 
 describe('StartChecks', () => {
-  let server: Server;
+  let server: HttpServer;
   let answer: Answer | 'none' = passed;
   let asked = 0;
   let checks: StartChecks;
   let changes = 0;
 
   before(async () => {
-    server = createServer((request, response) => {
+    server = await startHttpServer((request, response) => {
       asked++;
       request.resume();
       if (answer === 'none') return;
       response.writeHead(answer.status ?? 200, { 'Content-Type': 'application/json' });
       response.end(JSON.stringify(answer.body));
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
   });
 
   after(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
+    await server[Symbol.asyncDispose]();
   });
 
   let changed = Promise.withResolvers<undefined>();
@@ -62,10 +56,8 @@ describe('StartChecks', () => {
   });
 
   function request(inputsHash: string, change: Partial<CheckRequest> = {}): CheckRequest {
-    const { port } = server.address() as AddressInfo;
-    const baseUrl = `http://127.0.0.1:${port}`;
     return {
-      target: { process: 'pod/1', baseUrl, token: undefined, trust: undefined },
+      target: { process: 'pod/1', baseUrl: server.url, token: undefined, trust: undefined },
       body: { source: 'cluster0', destination: 'cluster1' },
       ...{ inputsHash, deadlineMs: 10_000, notBeforeMs: 0 },
       ...change,
@@ -81,7 +73,7 @@ describe('StartChecks', () => {
   }
 
   async function untilAsked(count: number): Promise<void> {
-    while (asked < count) await once(server, 'request');
+    while (asked < count) await once(server.server, 'request');
   }
 
   it('ask again for another question, and if the answer has become too old', async () => {
