@@ -2,7 +2,7 @@
 // alone, and mocha's options for them: `npm test -- service/redact.test.ts --grep 'a password'`.
 // TEST_LIMIT_FACTOR multiplies the time limits, for a slow machine.
 import { serverPair } from './ground/mongod/server-pair.ts';
-import { seedDate } from './ground/workload/chosen-seeds.ts';
+import { keepSeedDate, seedDate } from './ground/workload/chosen-seeds.ts';
 import { fillCompileCache } from './runner/compile-cache.ts';
 import { runTests } from './runner/main.ts';
 import { mocha, runFiles } from './runner/run-files.ts';
@@ -64,6 +64,9 @@ const lastBegin =
 
 /** A pair of servers on which all runs, in place of the default and of those that are tried besides. */
 const given = serverPair(process.env['SERVERS']) && process.env['SERVERS'];
+
+// The stages depend on the day.
+keepSeedDate();
 
 const stages: readonly Stage[] = [
   { name: 'types', work: { kind: 'check' }, isRequired: true, ...npmScript('typecheck', 5) },
@@ -137,9 +140,6 @@ async function runNamedStages(names: readonly string[]): Promise<void> {
   );
   await runTests(names.length === 0 ? stages : stages.filter(({ name }) => names.includes(name)));
 }
-
-// All processes of a run take the same, also beyond midnight.
-process.env['SEED_DATE'] ??= seedDate();
 
 const names = process.argv.slice(2);
 const isOfFiles = names[0] === '--watch' || names.some((name) => name.endsWith('.ts'));

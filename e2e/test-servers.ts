@@ -4,7 +4,7 @@ import { writeFile } from 'node:fs/promises';
 import { mongodRelease } from './ground/mongod/mongod-process.ts';
 import { serverPair } from './ground/mongod/server-pair.ts';
 import { mongosBinary } from './ground/sharded/mongos-binary.ts';
-import { seedDate } from './ground/workload/chosen-seeds.ts';
+import { keepSeedDate } from './ground/workload/chosen-seeds.ts';
 import { runTests } from './runner/main.ts';
 import type { Tally } from './runner/tally.ts';
 import { allTests, coreTests, corePairs, serversStage } from './server-suites.ts';
@@ -32,8 +32,7 @@ async function testedPair(
   };
 }
 
-// All processes of a run take the same, also beyond midnight.
-process.env['SEED_DATE'] ??= seedDate();
+keepSeedDate();
 const isCore = process.env['CORE'] === '1';
 const given = (process.env['SERVERS'] ?? '').split(' ').filter((servers) => servers !== '');
 const pairs = given.length === 0 ? corePairs : given;

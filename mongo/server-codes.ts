@@ -115,8 +115,8 @@ export const codeGroups: readonly CodeGroup[] = [
     class: 'transient',
     meaning: 'The server is overloaded.',
     // 388, seen: 6.0.27 with a cache of 256 MB refused one document of 15 MB, while it was busy, and took others of the same size.
-    codes: listed`261 TooManyLogicalSessions 365 TemporarilyUnavailable 388 TransactionTooLargeForCache 402 ResourceExhausted 433 AdmissionQueueOverflow
-      449 RateLimitExceeded 450 PooledConnectionAcquisitionRejected 462 IngressRequestRateLimitExceeded`,
+    codes: listed`261 TooManyLogicalSessions 365 TemporarilyUnavailable 388 TransactionTooLargeForCache
+      402 ResourceExhausted 433 AdmissionQueueOverflow 449 RateLimitExceeded 450 PooledConnectionAcquisitionRejected 462 IngressRequestRateLimitExceeded`,
   },
   {
     class: 'transient',

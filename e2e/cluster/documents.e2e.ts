@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { readPage } from '../../docs/site/markdown.ts';
+import { clusterTimeout } from '../ground/default-deadline.ts';
 import { assertProven } from '../ground/assert-proven.ts';
 import { assertEqualClusters } from '../ground/compare.ts';
 import { startDeployment, type Deployment } from '../ground/deployment.ts';
@@ -238,12 +239,12 @@ describe('the documents, each command exactly as written, on an empty cluster', 
         case 'reverse':
           // It is for a sync that is committed.
           await reader.run(
-            `kubectl wait clustersync/shop --for=condition=Committed --timeout=300s`,
+            `kubectl wait clustersync/shop --for=condition=Committed --timeout=${clusterTimeout}`,
           );
           await assertEqualClusters(source.uri('admin'), destination.uri('admin'));
           await reader.carryOut(command);
           await reader.run(
-            `kubectl wait clustersync/shop --for=jsonpath='{.status.direction}'=Forward --timeout=300s`,
+            `kubectl wait clustersync/shop --for=jsonpath='{.status.direction}'=Forward --timeout=${clusterTimeout}`,
           );
           break;
         default:

@@ -1,3 +1,4 @@
+import { clusterTimeout } from '../ground/default-deadline.ts';
 import type { SyncNamespace } from '../ground/kubernetes/sync-namespace.ts';
 
 /** The collection that the application writes to. */
@@ -70,5 +71,10 @@ export async function runApplication(
       },
     },
   });
-  await namespace.kubectl(['rollout', 'status', `deployment/${name}`, '--timeout=300s']);
+  await namespace.kubectl([
+    'rollout',
+    'status',
+    `deployment/${name}`,
+    `--timeout=${clusterTimeout}`,
+  ]);
 }

@@ -25,8 +25,8 @@ export interface Stage {
 /**
  * `check`: the command passes or fails as one. `mocha`: the command takes mocha's options as additional arguments, and
  * every test counts. `mocha files`: it is run once for each file that the pattern names, `jobs` of them side by side, or
- * `jobsAlone` from when no stage beside it runs any more, and the output of each is shown when it has ended. The files whose paths end with those in `first` begin before the
- * others, in that order: what takes longest must not be left to the end. With `beginWithinSeconds`, all begin in another order each day,
+ * `jobsAlone` from when no stage beside it runs any more, and the output of each is shown when it has ended. The files whose paths end with
+ * those in `first` begin before the others, in that order: what takes longest must not be left to the end. With `beginWithinSeconds`, all begin in another order each day,
  * and those that have not begun after that time of the run are left out, as skipped tests; one of them always begins.
  */
 export type Work =

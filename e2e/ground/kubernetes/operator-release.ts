@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { CommandError } from '../command.ts';
-import { clusterDeadlineMs } from '../default-deadline.ts';
+import { clusterDeadlineMs, clusterTimeout } from '../default-deadline.ts';
 import { useCluster, type Cluster } from './cluster.ts';
 
 /** Where the operator runs. */
@@ -23,7 +23,7 @@ export async function useOperator(): Promise<Cluster> {
   return await (installed ??= install());
 }
 
-const waiting = ['--wait', '--timeout', `${clusterDeadlineMs / 1000}s`];
+const waiting = ['--wait', '--timeout', clusterTimeout];
 
 /**
  * Installs the chart as a user would, or upgrades it, and waits until the operator is ready. May be repeated.

@@ -16,6 +16,11 @@ export function seedDate({ SEED_DATE }: SeedVariables = process.env, now = new D
   return SEED_DATE ?? now.toISOString().slice(0, 10);
 }
 
+/** Makes all processes of a run take the same day, also beyond midnight. */
+export function keepSeedDate(): void {
+  process.env['SEED_DATE'] ??= seedDate();
+}
+
 /** Which of the default seeds a test takes. */
 export interface SeedChoice {
   /** Those that have shown something: every day, and as they are. */
@@ -36,7 +41,6 @@ export function chosenSeeds(
   const { SEED, SEEDS } = variables;
   if (SEED !== undefined) return [Number(SEED)];
   if (SEEDS !== undefined) return firstSeeds(Number(SEEDS));
-  dayOf(variables);
   const day = Number(seedDate(variables).replaceAll('-', '').slice(2));
   const others = byDefault.filter((seed) => !kept.includes(seed));
   const ofDay = others.map((seed, index) => (index % 3 === 1 ? day * period + seed : seed));
