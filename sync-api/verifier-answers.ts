@@ -33,6 +33,8 @@ export interface ReportedVerification {
   readonly documentsCompared: number | undefined;
   readonly bytesCompared: number | undefined;
   readonly mismatchCount: number | undefined;
+  /** Differences that the last pass to end has left open. Undefined if the tool has no such field, null until a pass has ended. */
+  readonly unresolvedMismatchCount: number | null | undefined;
   readonly mismatchKinds: readonly MismatchCount[];
   /** The namespaces with the most of them. */
   readonly mismatchNamespaces: readonly MismatchCount[];
@@ -88,6 +90,10 @@ export function readVerification(progress: unknown): ReportedVerification | unde
     documentsCompared: numberOf(raw['documentsCompared']),
     bytesCompared: numberOf(raw['bytesCompared']),
     mismatchCount: wholeNumberOf(raw['mismatchCount']),
+    unresolvedMismatchCount:
+      raw['unresolvedMismatchCount'] === null
+        ? null
+        : wholeNumberOf(raw['unresolvedMismatchCount']),
     mismatchKinds: countsIn(raw['mismatchKinds'], 'kind'),
     mismatchNamespaces: countsIn(raw['mismatchNamespaces'], 'namespace'),
     mismatches: arrayOf(raw['mismatches']).map(objectOf).map(readMismatch),

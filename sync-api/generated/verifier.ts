@@ -150,6 +150,10 @@ export interface VerificationProgress {
    */
   mismatchCount: number;
   /**
+   * differences found by the last pass that has ended; 0 if they are explained by documents that change while they are compared: the pass before has found some, too, and each of those is gone, or its document has changed again. Null until a pass has ended
+   */
+  unresolvedMismatchCount: number | null;
+  /**
    * count by kind: `{"kind": ..., "count": ...}`
    */
   mismatchKinds: {

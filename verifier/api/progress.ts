@@ -29,6 +29,7 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
       srcLastRecheckedTS: comparedUpTo(summary, 'source'),
       dstLastRecheckedTS: comparedUpTo(summary, 'destination'),
       mismatchCount,
+      unresolvedMismatchCount: record?.lastPass?.unresolved ?? null,
       mismatchKinds: mismatchCounts.kinds,
       mismatchNamespaces: mismatchCounts.namespaces,
       mismatches,

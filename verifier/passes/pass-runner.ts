@@ -6,6 +6,7 @@ import type { Amount } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import {
   planKey,
+  type TaskCounts,
   type PassKind,
   type PassRecord,
   type Position,
@@ -17,6 +18,7 @@ import type { CoordinatorLease } from './coordinator-lease.ts';
 import { expectedNotes } from './notes.ts';
 import { planPass } from './plan-pass.ts';
 import { notProven } from './prove.ts';
+import { formerOf, unresolvedMismatches } from './unresolved.ts';
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
@@ -103,8 +105,9 @@ export class PassRunner {
     const key = planKey(run, pass);
     const { tasks } = this.#context.stores;
     await this.#lease.until(async () => await tasks.isOver(key));
-    const { failed, completed, metadataMismatch } = await tasks.counts(key);
-    await this.#recordCoverage(pass);
+    const counts = await tasks.counts(key);
+    const { failed, completed, metadataMismatch } = counts;
+    await this.#recordEnd(pass, counts);
     const { number, kind, startedAt } = pass;
     const tookMs = Date.now() - startedAt.getTime();
     this.#context.logger.info(
@@ -113,13 +116,20 @@ export class PassRunner {
     );
   }
 
-  /** Determines from the record of which collections a pass has read every document. */
-  async #recordCoverage(pass: PassRecord): Promise<void> {
-    const { coverages } = this.#context.stores;
-    const { run } = this.#lease;
+  /** Determines from the record what a pass has found, and of which collections it has read every document. */
+  async #recordEnd(pass: PassRecord, { failed, isOverflowing }: TaskCounts): Promise<void> {
+    const { coverages, mismatches } = this.#context.stores;
+    const { run, record } = this.#lease;
     const { covered, problems, noted } = await readCoverage(this.#context, run, pass);
+    const { number: generation } = pass;
+    const numbers = await mismatches.numbers({ run, generation });
+    const found = { ...numbers, failed, isOverflowing };
+    const unresolved = unresolvedMismatches(found, formerOf(pass, record.lastPass));
     // Meanwhile another coordinator may have planned the next pass and deleted these tasks: then they prove nothing.
-    await this.#lease.update({ generation: { ...pass, noted: pass.noted ?? noted } });
+    await this.#lease.update({
+      generation: { ...pass, noted: pass.noted ?? noted },
+      lastPass: { generation, mismatches: numbers.mismatches, unresolved },
+    });
     await coverages.add(run, covered);
     if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);
   }

@@ -80,7 +80,7 @@ export class MismatchStore {
         const firstFoundAt = since.get(mismatch) ?? foundAt;
         // The process that has found it first may have another clock.
         const durationMs = Math.max(0, foundAt.getTime() - firstFoundAt.getTime());
-        const times = { firstFoundAt, foundAt, durationMs };
+        const times = { firstFoundAt, foundAt, durationMs, isLasting: since.has(mismatch) };
         const of = isOfDocument(mismatch.view) ? 'documents' : 'namespaces';
         return {
           replaceOne: {
@@ -167,6 +167,25 @@ export class MismatchStore {
         viewIn(storedDocument(this.#mismatches, one).field('mismatch')),
       ),
       next: found.length > limit && last ? last._id.slice(prefix.length) : null,
+    };
+  }
+
+  /** How many differences a pass has found, and how many of them the pass before has found, too, of documents unchanged since. */
+  async numbers(pass: PassKey): Promise<{ readonly mismatches: number; readonly lasting: number }> {
+    const { signal } = this.#store;
+    const lasting = { $sum: { $cond: ['$isLasting', 1, 0] } };
+    const pipeline = [
+      { $match: range(pass) },
+      { $group: { _id: null, mismatches: { $sum: 1 }, lasting } },
+    ];
+    const [row] = await onStore(this.#store, async () => {
+      return await readWhole(this.#mismatches.aggregate(pipeline, { signal }));
+    });
+    if (!row) return { mismatches: 0, lasting: 0 };
+    const counted = storedDocument(this.#mismatches, row);
+    return {
+      mismatches: counted.field('mismatches').count(),
+      lasting: counted.field('lasting').count(),
     };
   }
 

@@ -79,6 +79,14 @@ export interface ChangeNote {
   readonly count: number;
 }
 
+/** What a pass that has ended has found. */
+export interface PassResult {
+  readonly generation: number;
+  readonly mismatches: number;
+  /** See {@link unresolvedMismatches}. */
+  readonly unresolved: number;
+}
+
 /** Sums over all finished passes. */
 export interface Totals {
   readonly documents: number;
@@ -110,6 +118,8 @@ export interface VerificationRecord {
   /** What is recorded of the changes up to the positions, for passes that are not planned yet. */
   readonly noted: readonly ChangeNote[];
   readonly generation: PassRecord | null;
+  /** Null until a pass has ended. */
+  readonly lastPass: PassResult | null;
   readonly totals: Totals;
   readonly verdict: 'equal' | 'different' | null;
   /** Null without a verdict, and with any other than `equal`. */

@@ -9,6 +9,7 @@ import type {
   ErrorRecord,
   PartKey,
   PassRecord,
+  PassResult,
   Position,
   Proof,
   RangeTask,
@@ -51,6 +52,8 @@ export function verificationIn(from: StoredIn, found: Document): VerificationRec
         count: note.field('count').count(),
       })),
     generation: passIn(record.orNull('generation')),
+    // A process of an earlier release does not record it.
+    lastPass: passResultIn(record.optional('lastPass') ?? null),
     totals: amountIn(record.field('totals')),
     verdict: record.orNull('verdict')?.oneOf(verdicts) ?? null,
     proof: proofIn(record.orNull('proof')),
@@ -129,6 +132,14 @@ function passIn(value: CheckedValue | null): PassRecord | null {
     comparedUpTo: ifThere(pass.orNull('comparedUpTo'), timesIn),
     startedAt: pass.field('startedAt').date(),
     noted: pass.orNull('noted')?.count() ?? null,
+  }));
+}
+
+function passResultIn(value: CheckedValue | null): PassResult | null {
+  return ifThere(value, (result) => ({
+    generation: result.field('generation').count(),
+    mismatches: result.field('mismatches').count(),
+    unresolved: result.field('unresolved').count(),
   }));
 }
 

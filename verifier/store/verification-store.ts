@@ -271,6 +271,7 @@ function freshRecord(): Omit<VerificationRecord, 'attempt'> {
     positions: { source: null, destination: null },
     noted: [],
     generation: null,
+    lastPass: null,
     totals: { documents: 0, bytes: 0 },
     verdict: null,
     proof: null,
