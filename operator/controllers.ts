@@ -15,7 +15,7 @@ import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
 import { QuestionTurns } from './operand/question-turns.ts';
 import { PostponedKeys } from './postponed-keys.ts';
-import { onLease, onOwned, onPod, onResource, onVerifiedSync } from './triggers.ts';
+import { onLease, onOwned, onPod, onResource, onVerification, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
 import {
   verifierApi,
@@ -43,6 +43,7 @@ export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSigna
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
   caches.syncVerifications.addHandler(onResource(verifications.add));
+  caches.syncVerifications.addHandler(onVerification(syncs.add, caches.clusterSyncs));
   for (const cache of [caches.statefulSets, caches.services, caches.networkPolicies]) {
     cache.addHandler(onOwned(queues));
   }

@@ -74,6 +74,19 @@ export function onVerifiedSync(
   };
 }
 
+/** Queues the ClusterSync of a SyncVerification: whether it is ready to commit depends on that. */
+export function onVerification(
+  add: (key: string) => void,
+  clusterSyncs: ObjectLookup<ClusterSync>,
+): ObjectHandler<SyncVerification> {
+  return (event) => {
+    const { namespace } = event.object.metadata;
+    const named = event.kind === 'updated' ? [event.object, event.old] : [event.object];
+    const keys = named.map(({ spec }) => objectKey({ namespace, name: spec.clusterSyncRef.name }));
+    for (const key of new Set(keys)) if (clusterSyncs.get(key)) add(key);
+  };
+}
+
 function isChanged({ metadata: old }: KubeObject, { metadata }: KubeObject): boolean {
   return (
     old.uid !== metadata.uid ||

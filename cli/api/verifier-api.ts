@@ -17,8 +17,8 @@ export interface VerificationProgress {
   readonly generation: number;
   /** The time that all of this describes, if the verifier does not know the latest state; null if it does. */
   readonly asOf: string | null;
-  /** Everything has been compared once. */
-  readonly isFirstPassOver: boolean;
+  /** Differences that the last pass to end has left open: null until everything has been compared once. */
+  readonly unresolvedMismatchCount: number | null;
   /** Of the current pass; null while the amount of work is unknown. */
   readonly fraction: number | null;
   readonly secondsLeft: number | null;
@@ -77,11 +77,7 @@ export class VerifierApi {
 
 /** The displayed part of a verifier's report. */
 export function verificationOf(reported: ReportedVerification): VerificationProgress {
-  const { verdict, verificationStatus: tasks, generation = 0, generationStats: stats } = reported;
-  const isPassOver =
-    reported.generationKind !== undefined &&
-    tasks?.['addedTasks'] === 0 &&
-    tasks['processingTasks'] === 0;
+  const { verdict, generation = 0, generationStats: stats } = reported;
   const { documentsCompared: done, documentsTotal: total } = stats;
   return {
     phase: reported.phase,
@@ -89,7 +85,7 @@ export function verificationOf(reported: ReportedVerification): VerificationProg
     error: reported.error ?? null,
     generation,
     asOf: reported.asOf ?? null,
-    isFirstPassOver: generation > 0 || isPassOver,
+    unresolvedMismatchCount: reported.unresolvedMismatchCount ?? null,
     fraction:
       done === undefined || total === undefined || total === 0 ? null : Math.min(1, done / total),
     secondsLeft: stats.secondsLeft ?? null,

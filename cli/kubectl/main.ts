@@ -76,12 +76,12 @@ export const listSyncs: Run<ListOptions> = async (options, _logger, signal) => {
         sync.phase,
         sync.percent === null ? '-' : `${sync.percent} %`,
         sync.lagSeconds === null ? '-' : durationText(sync.lagSeconds),
-        sync.canCommit ? 'yes' : 'no',
+        sync.readyToCommit,
         ofSync(found.verifications, sync)
           .map(({ phase }) => phase)
           .join(', ') || '-',
       ]);
-      const heads = ['NAME', 'PHASE', 'COPIED', 'LAG', 'CAN COMMIT', 'VERIFICATION'];
+      const heads = ['NAME', 'PHASE', 'COPIED', 'LAG', 'READY TO COMMIT', 'VERIFICATION'];
       const all = options.allNamespaces ? ['NAMESPACE', ...heads] : heads;
       return `${tableLines(all, rows).join('\n')}\n`;
     }),

@@ -13,7 +13,8 @@ export interface SyncResource {
   readonly direction: string | null;
   readonly percent: number | null;
   readonly lagSeconds: number | null;
-  readonly canCommit: boolean;
+  /** Whether a commit is advisable: the status of its condition. */
+  readonly readyToCommit: 'yes' | 'no' | 'unknown';
   readonly coordinatorId: string | null;
   readonly source: string;
   readonly destination: string;
@@ -66,6 +67,7 @@ export function readSync(object: JsonObject): SyncResource {
   const { namespace, name } = metadataOf(object);
   const spec = objectOf(object['spec']);
   const status = objectOf(object['status']);
+  const conditions = conditionsOf(status);
   return {
     namespace,
     name,
@@ -74,15 +76,21 @@ export function readSync(object: JsonObject): SyncResource {
     direction: textOf(status['direction']) ?? null,
     percent: numberOf(objectOf(status['totals'])['percent']) ?? null,
     lagSeconds: numberOf(status['lagTimeSeconds']) ?? null,
-    canCommit: status['canCommit'] === true,
+    readyToCommit: readyToCommitIn(conditions),
     coordinatorId: textOf(status['coordinatorID']) ?? null,
     source: textOf(objectOf(spec['source'])['name']) ?? '',
     destination: textOf(objectOf(spec['destination'])['name']) ?? '',
-    conditions: conditionsOf(status),
+    conditions,
     findings: arrayOf(status['preflight']).map(objectOf).map(readFinding),
     omittedFindings: numberOf(objectOf(status['preflightCheck'])['omittedFindings']) ?? 0,
     instances: arrayOf(status['instances']).map(objectOf).map(readInstance),
   };
+}
+
+function readyToCommitIn(conditions: readonly Condition[]): SyncResource['readyToCommit'] {
+  const { status = 'False' } = conditions.find(({ type }) => type === 'ReadyToCommit') ?? {};
+  if (status === 'True') return 'yes';
+  return status === 'Unknown' ? 'unknown' : 'no';
 }
 
 /** Reads a SyncVerification as the API server returns it. */

@@ -11,7 +11,6 @@ describe('the tree of a ClusterSync', () => {
         phase: 'ChangeApplication',
         totals: { percent: 100 },
         lagTimeSeconds: 65,
-        canCommit: true,
         coordinatorID: 's1',
         instances: [
           { id: 's0', ready: false, error: 'no\u001b answer' },
@@ -22,7 +21,10 @@ describe('the tree of a ClusterSync', () => {
             progress: { state: 'RUNNING', info: 'change event application', lagTimeSeconds: 65 },
           },
         ],
-        conditions: [{ type: 'Ready', status: 'False', reason: 'Running', message: 'it runs' }],
+        conditions: [
+          { type: 'Ready', status: 'False', reason: 'Running', message: 'it runs' },
+          { type: 'ReadyToCommit', status: 'True', reason: 'Verified', message: 'equal' },
+        ],
       },
     });
     const verification = readVerification({
@@ -31,13 +33,14 @@ describe('the tree of a ClusterSync', () => {
       status: { phase: 'Failed', verdict: 'Different', mismatches: { total: 1 } },
     });
     assert.deepEqual(treeLines(syncTree(sync, [verification])), [
-      'ClusterSync shop: ChangeApplication, desired Committed, 100 % copied, lag 1 min 5 s, can be committed  (old -> new)',
+      'ClusterSync shop: ChangeApplication, desired Committed, 100 % copied, lag 1 min 5 s, ready to commit  (old -> new)',
       '├─ 2 instances',
       '│  ├─ s0: not ready',
       '│  │  └─ error: no\ufffd answer',
       '│  └─ s1 (coordinates): RUNNING, change event application, lag 1 min 5 s, pod shop-1',
       '├─ conditions',
-      '│  └─ Ready False (Running): it runs',
+      '│  ├─ Ready False (Running): it runs',
+      '│  └─ ReadyToCommit True (Verified): equal',
       '└─ SyncVerification proof: Failed, Different, 1 difference',
     ]);
   });

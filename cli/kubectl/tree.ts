@@ -63,14 +63,14 @@ export function syncTree(sync: SyncResource, verifications: readonly Verificatio
 }
 
 /** The state of a sync, in a few words. */
-function phaseText({ phase, desired, percent, lagSeconds, canCommit }: SyncResource): string {
+function phaseText({ phase, desired, percent, lagSeconds, readyToCommit }: SyncResource): string {
   // Of what runs there are several phases.
   const isWanted = desired === 'Running' ? phase !== 'Paused' : phase === desired;
   return [
     isWanted ? phase : `${phase}, desired ${desired}`,
     ...(percent === null ? [] : [`${percent} % copied`]),
     ...(lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`]),
-    ...(canCommit ? ['can be committed'] : []),
+    ...(readyToCommit === 'yes' ? ['ready to commit'] : []),
   ].join(', ');
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import type { ReportedCollections, ReportedCollection } from '../../sync-api/syncer-answers.ts';
+import type { SyncProgress } from '../api/combine.ts';
 import { syncOf, verificationFrom } from '../api/testing/reported.ts';
 import { frameOf, plainLine, foldCollections, type View } from './frame.ts';
 import { renderLine, type Style } from './style.ts';
@@ -43,6 +44,7 @@ const collections: ReportedCollections = {
 const nothingMore = {
   collections: undefined,
   verification: undefined,
+  commitReadiness: undefined,
   copyBytesPerSecond: null,
   eventsPerSecond: null,
   warning: undefined,
@@ -106,6 +108,20 @@ describe('the picture of a sync', () => {
       plainLine(after, style),
       'changes: lag 1 min 5 s  12,345 applied  3.1/s  caught up in 30 s  oplog lasts 2 h; indexes 1 of 3; verification: pass 1  1 document compared  2 differences to recheck',
     );
+  });
+
+  it('says whether a commit is advisable, while changes are applied', () => {
+    const commitLine = (sync: SyncProgress, isReady: boolean): string | undefined => {
+      const commitReadiness = { isReady, message: 'the lag is unknown' };
+      return drawn({ ...nothingMore, sync, commitReadiness }, 80, 20).find((line) =>
+        line.startsWith('commit'),
+      );
+    };
+    const applying = { ...following, state: 'RUNNING' };
+    assert.equal(commitLine(applying, true), 'commit     ready');
+    assert.equal(commitLine(applying, false), 'commit     not yet: the lag is unknown');
+    assert.equal(commitLine({ ...applying, state: 'COMMITTING' }, true), undefined);
+    assert.equal(commitLine(copying, false), undefined);
   });
 
   it('shows what was compared with the documents that the destination had', () => {

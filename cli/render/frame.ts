@@ -1,3 +1,4 @@
+import type { CommitReadiness } from '../../dashboard/api/sync-view.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import {
   copyInfo,
@@ -23,6 +24,8 @@ export interface View {
   readonly sync: SyncProgress;
   readonly collections: ReportedCollections | undefined;
   readonly verification: VerificationProgress | undefined;
+  /** Undefined if nobody is about to commit. */
+  readonly commitReadiness: CommitReadiness | undefined;
   /** Null while that is not known. */
   readonly copyBytesPerSecond: number | null;
   readonly eventsPerSecond: number | null;
@@ -51,6 +54,7 @@ export function frameOf(view: View, room: Room, style: Style): Line[] {
     ...(isCopying(sync) ? [] : [changesLine(view)]),
     ...(sync.indexes === null ? [] : [indexesLine(sync.indexes)]),
     ...(verification ? [verificationLine(verification, room, style)] : []),
+    ...commitLines(view),
     ...warnings
       .slice(0, maxWarnings)
       .map((text): Line => [label('warning', 'warning'), { text: harmless(text) }]),
@@ -183,6 +187,16 @@ export function verificationText(verification: VerificationProgress): string {
     mismatchCount === 0 ? 'no differences' : `${countOf(mismatchCount, 'difference')} to recheck`,
     ...(asOf === null ? [] : [`not current: as of ${harmless(asOf)}`]),
   ].join('  ');
+}
+
+function commitLines({ sync, commitReadiness }: View): Line[] {
+  if (!commitReadiness || isCopying(sync) || sync.state !== 'RUNNING') return [];
+  const { isReady, message } = commitReadiness;
+  return [
+    isReady
+      ? [label('commit'), { text: 'ready', tone: 'good' }]
+      : [label('commit'), { text: `not yet: ${message}` }],
+  ];
 }
 
 function verificationLine(verification: VerificationProgress, room: Room, style: Style): Line {

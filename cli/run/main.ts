@@ -147,8 +147,9 @@ async function carryOut(run: Run): Promise<number> {
     const sync = await begin(run);
     migration = new Migration({ options, programs, instances, screen, page, signal }, sync);
     if (!isOver(sync)) {
-      const caughtUp = migration;
-      await migration.follow((view) => caughtUp.isCaughtUp(view) || isOver(view.sync));
+      await migration.follow(
+        ({ commitReadiness, sync: latest }) => commitReadiness?.isReady === true || isOver(latest),
+      );
       if (!isOver(migration.sync)) {
         if (!options.commitWhenCaughtUp && !screen.isInteractive) return await leave(run);
         await agree(run, migration);

@@ -9,6 +9,7 @@ import { RateMeter } from '../render/rate-meter.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { Instances } from '../api/instances.ts';
 import type { RunOptions } from './options.ts';
+import { commitReadiness } from './commit-readiness.ts';
 import type { Programs } from './programs.ts';
 
 const pollMs = 500;
@@ -65,18 +66,6 @@ export class Migration {
       if (view.warning === undefined && isReached(view)) return;
       await sleep(pollMs, signal);
     }
-  }
-
-  /** True if it can be committed, lags little, and has been compared completely once. */
-  isCaughtUp({ sync, verification }: View): boolean {
-    const { verify, maxLagSeconds } = this.#settings.options;
-    const { canCommit, lagSeconds } = sync;
-    return (
-      canCommit &&
-      lagSeconds !== null &&
-      lagSeconds <= maxLagSeconds &&
-      (!verify || verification?.isFirstPassOver === true)
-    );
   }
 
   /** Asks repeatedly, while the migration runs, until the word is typed. */
@@ -163,6 +152,7 @@ export class Migration {
       warning ??= error;
     }
     return {
+      commitReadiness: commitReadiness(this.#sync, this.#verification, options),
       sync: this.#sync,
       collections: isCopying ? this.#collections : undefined,
       verification: this.#verification,

@@ -257,6 +257,7 @@ async function viewOf(
     sync,
     collections: sync.info === copyInfo ? await instances.collections(signal) : undefined,
     verification: undefined,
+    commitReadiness: undefined,
     copyBytesPerSecond: meters?.copied.perSecond ?? null,
     eventsPerSecond: meters?.events.perSecond ?? null,
     warning: undefined,

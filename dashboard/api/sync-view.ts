@@ -16,7 +16,7 @@ export interface SyncSummary extends SummaryFigures {
   readonly isReversed: boolean;
   readonly readiness: Readiness;
   readonly percent: number | null;
-  readonly canCommit: boolean;
+  readonly commitReadiness: CommitReadiness;
   /** `2/3`: ready instances, of how many. */
   readonly readyInstances: string | null;
   /** ISO times. */
@@ -31,6 +31,16 @@ export interface SyncSummary extends SummaryFigures {
 export interface Readiness {
   readonly kind: 'ready' | 'working' | 'stalled';
   readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * Whether a commit is advisable now: every instance can commit, the lag is small, and a verification has compared everything and
+ * knows of no difference.
+ */
+export interface CommitReadiness {
+  readonly isReady: boolean;
+  /** What proves it, or what is missing. */
   readonly message: string;
 }
 

@@ -57,14 +57,12 @@ export function figuresOf({
     ),
     figure(
       'Commit',
-      h('span', null, isCommitted ? 'Done' : row.canCommit ? 'Possible' : 'Not yet'),
+      h('span', null, isCommitted ? 'Done' : row.commitReadiness.isReady ? 'Ready' : 'Not yet'),
       isCommitted
         ? 'the destination is complete'
-        : row.canCommit
-          ? 'every instance can commit'
-          : isCopying
-            ? 'the copy must be complete first'
-            : 'not every instance can commit',
+        : isCopying
+          ? 'the copy must be complete first'
+          : foreignText(row.commitReadiness.message),
     ),
   ];
 }

@@ -157,7 +157,7 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
 
 function readinessNote({
   readiness,
-  canCommit,
+  commitReadiness,
   carriedOutBy,
   name,
   namespace,
@@ -172,7 +172,7 @@ function readinessNote({
       h('strong', null, foreignText(readiness.reason)),
       ' ',
       foreignText(readiness.message),
-      canCommit &&
+      commitReadiness.isReady &&
         carriedOutBy === 'operator' && [
           ' Stop application writes to the source, then commit: ',
           h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),

@@ -5,8 +5,10 @@ import { rowOf } from './testing/rows.ts';
 const verification = { name: 'check', phase: 'Checking', verdict: null, mismatches: null };
 
 describe('phaseLook', () => {
-  it('tells a sync that can be committed from one that cannot yet', () => {
-    const labels = [false, true].map((canCommit) => phaseLook(rowOf('a', { canCommit })).label);
+  it('tells a sync that is ready to commit from one that is not yet', () => {
+    const labels = [false, true].map((isReady) => {
+      return phaseLook(rowOf('a', { commitReadiness: { isReady, message: '' } })).label;
+    });
     assert.deepEqual(labels, ['Applying changes', 'Ready to commit']);
   });
 

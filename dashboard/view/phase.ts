@@ -27,8 +27,11 @@ const phases = new Map<string, Look>(
 );
 
 /** How the phase of a sync is displayed. */
-export function phaseLook({ phase, canCommit }: Pick<SyncRow, 'phase' | 'canCommit'>): Look {
-  if (phase === 'ChangeApplication' && canCommit) {
+export function phaseLook({
+  phase,
+  commitReadiness,
+}: Pick<SyncRow, 'phase' | 'commitReadiness'>): Look {
+  if (phase === 'ChangeApplication' && commitReadiness.isReady) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
   }
   return phases.get(phase) ?? { tone: 'quiet', icon: 'clock', label: phase };

@@ -5,7 +5,7 @@ import { rowOf } from './testing/rows.ts';
 const stalled = { kind: 'stalled', reason: 'OplogRolledOver', message: '' } as const;
 const rows = [
   rowOf('committed', { phase: 'Committed', totalBytes: 5 }),
-  rowOf('ready', { canCommit: true, lagSeconds: 0 }),
+  rowOf('ready', { commitReadiness: { isReady: true, message: '' }, lagSeconds: 0 }),
   rowOf('copying', { phase: 'InitialCopy', lagSeconds: null, source: 'archive' }),
   rowOf('stalled', { phase: 'Stalled', readiness: stalled, lagSeconds: 50 }),
   rowOf('behind', { lagSeconds: 9 }),

@@ -29,7 +29,7 @@ export function isIn(group: Group, row: SyncRow): boolean {
     case 'changes':
       return ['ChangeApplication', 'Reversing', 'Committing'].includes(row.phase);
     case 'ready':
-      return row.phase === 'ChangeApplication' && row.canCommit;
+      return row.phase === 'ChangeApplication' && row.commitReadiness.isReady;
     case 'committed':
       return row.phase === 'Committed';
   }

@@ -18,8 +18,9 @@ export function hostileSummary(name: string, text: TextFor): SyncSummary {
   return {
     ...{ key: `tenant/${name}`, namespace: 'tenant', name, carriedOutBy: 'operator' },
     ...{ phase: text('phase'), source: text('source'), destination: text('destination') },
-    ...{ isReversed: true, canCommit: true, readyInstances: text('ready') },
+    ...{ isReversed: true, readyInstances: text('ready') },
     readiness: { kind: 'stalled', reason: text('reason'), message: text('message') },
+    commitReadiness: { isReady: true, message: text('commit') },
     ...{ percent: 50, totalBytes: 1000, copiedBytes: 500, lagSeconds: 3, eventsApplied: 7 },
     ...{ createdAt: time, startedAt: text('time'), copiedAt: text('time'), committedAt: time },
     verifications: ['first', 'second'].map((one) => ({

@@ -140,6 +140,10 @@ export function textUntilCanCommit({
   );
 }
 
+/** What a requested commit waits for, if every instance would accept it, but the source is not confirmed. */
+export const textUntilConfirmed =
+  'the operator sends the commit once the source has confirmed that its shards are unchanged';
+
 /** A message with what keeps instances from committing. */
 export function withObstacles(message: string, obstacles: readonly string[]): string {
   return [message, ...obstacles].join('; ');

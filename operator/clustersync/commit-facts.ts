@@ -19,18 +19,18 @@ import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { InstanceView } from './instance-causes.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast } from './stage.ts';
-import { textUntilCanCommit, type Assessment } from './assessment.ts';
+import { textUntilCanCommit, textUntilConfirmed, type Assessment } from './assessment.ts';
 import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
-import { obstacleOfVerification } from './verification-gate.ts';
+import { doubtOfAll, obstacleOfVerification } from './verification-gate.ts';
 
 /** What an automatic commit depends on, besides the sync. */
 export interface CommitWorld {
   readonly hold: Hold | undefined;
   /** Undefined if they have not been read. */
   readonly workloads: readonly WorkloadView[] | undefined;
-  /** The SyncVerification of `spec.commit.verificationRef`, if there is one. */
-  readonly verification: SyncVerification | undefined;
+  /** Those in the namespace of the ClusterSync that are about it, and the one of `spec.commit.verificationRef`. */
+  readonly verifications: readonly SyncVerification[];
 }
 
 /** What else the facts are derived from. */
@@ -125,30 +125,47 @@ export function provesNoCommit(
 function obstacleOf(
   { clusterSync, assessment, finding }: CommitInput,
   options: CommitOptions,
-  { hold, verification }: CommitWorld,
+  { hold, verifications }: CommitWorld,
 ): Obstacle | undefined {
   const { stage, cause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
   // The conditions already say all that.
   const isElsewhere = stage !== 'changes' || paused !== 'none';
   const isSent = isCommitUnderWay && !canCommit;
   if (cause || isElsewhere || isSent) return { cause: undefined };
-  if (!canCommit || !finding.isConfirmed) {
-    return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
-  }
+  if (!canCommit) return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
+  if (!finding.isConfirmed) return waiting('WaitingForCanCommit', textUntilConfirmed);
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
     const lag = lagTimeSeconds === undefined ? 'unknown' : `${lagTimeSeconds} s`;
     const message = `the lag is ${lag}: the commit waits for a lag of at most ${options.maxLagSeconds} s`;
     return waiting('WaitingForLag', message);
   }
-  if (!options.verificationRef) return undefined;
-  const ofVerification = obstacleOfVerification(clusterSync, verification, {
-    isQuiet: hold !== undefined,
-    syncStartedAt: syncStartOf(
-      assessment.progresses.map((progress) => progress?.raw),
-      clusterSync.status?.startedAt,
-    ),
-  });
+  const { verificationRef } = options;
+  if (!verificationRef) return undefined;
+  const ofVerification = obstacleOfVerification(
+    clusterSync,
+    verifications.find(({ metadata }) => metadata.name === verificationRef.name),
+    { isQuiet: hold !== undefined, syncStartedAt: syncStartIn(clusterSync, assessment) },
+  );
   return ofVerification && { cause: ofVerification };
+}
+
+/** Why no SyncVerification shows that the destination has the data of the source: see {@link doubtOfAll}. */
+export function verificationDoubt(
+  clusterSync: ClusterSync,
+  assessment: Assessment,
+  { verifications }: CommitWorld,
+): ConditionCause | undefined {
+  return doubtOfAll(clusterSync, verifications, syncStartIn(clusterSync, assessment));
+}
+
+function syncStartIn(
+  { status }: ClusterSync,
+  { progresses }: Pick<Assessment, 'progresses'>,
+): string | undefined {
+  return syncStartOf(
+    progresses.map((progress) => progress?.raw),
+    status?.startedAt,
+  );
 }
 
 function waiting(reason: ConditionCause['reason'], message: string): Obstacle {

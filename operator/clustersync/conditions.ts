@@ -2,8 +2,9 @@ import type { ClusterSync } from '../api/clustersync.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import { secretProblemConditions } from '../operand/warnings.ts';
-import { textUntilCanCommit, withObstacles } from './assessment.ts';
+import { textUntilCanCommit, textUntilConfirmed, withObstacles } from './assessment.ts';
 import { canStartCondition, passedDryRun, type PreflightReport } from './preflight-status.ts';
+import { readyToCommitCondition } from './ready-to-commit.ts';
 import { listed } from './resources.ts';
 import type { SourceFinding } from './source.ts';
 import { isCopied, type Stage } from './stage.ts';
@@ -31,6 +32,10 @@ export interface Situation {
   readonly isCommitUnderWay: boolean;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
+  /** The largest lag; undefined if an instance has not just reported its own. */
+  readonly lagTimeSeconds: number | undefined;
+  /** Why no verification shows that the destination has the data of the source. */
+  readonly doubt: ConditionCause | undefined;
   /** The largest lag that an instance has last reported; undefined if one has never reported it. */
   readonly reportedLagSeconds: number | undefined;
 }
@@ -64,6 +69,7 @@ export function conditionsOf(situation: Situation): ConditionDraft[] {
           canCommit,
           situation.paused === 'none' ? (finding.cause ?? uncommitted) : isPaused,
         ),
+    readyToCommitCondition({ ...situation, elsewhere: elsewhereIn(situation) }),
     milestone('Committed', stage === 'committed', here),
     ...(clusterSync.spec.suspend ? [suspended] : []),
     ...secretProblemConditions(secretProblem),
@@ -98,6 +104,18 @@ function summaryOf(
 ): Pick<ConditionCause, 'reason' | 'message'> {
   if (behind.length === 0) return { reason, message };
   return { reason, message: `${message}; waiting for ${listed(behind)}` };
+}
+
+/** Why the sync is in no state to be committed. */
+function elsewhereIn(situation: Situation): Pick<ConditionCause, 'reason' | 'message'> | undefined {
+  const { stage, paused, clusterSync } = situation;
+  if (stage !== 'changes') return summaryOf(situation);
+  if (paused !== 'none') return isPaused;
+  if (clusterSync.spec.state === 'Paused')
+    return { reason: 'Pausing', message: 'the sync is being paused' };
+  if (situation.isCommitting || situation.isCommitUnderWay)
+    return { reason: 'Committing', message: commitUnderWayText };
+  return undefined;
 }
 
 const isPaused = { reason: 'Paused', message: 'a paused sync cannot be committed' };
@@ -166,9 +184,7 @@ function readinessBeforeCommit({ canCommit, commitObstacles, finding }: Situatio
   if (canCommit && finding.isConfirmed) {
     return { kind, reason: 'Committing', message: 'the commit is being sent' };
   }
-  const message = canCommit
-    ? 'the operator sends the commit once the source has confirmed that its shards are unchanged'
-    : textUntilCanCommit({ commitObstacles });
+  const message = canCommit ? textUntilConfirmed : textUntilCanCommit({ commitObstacles });
   return { kind, reason: 'WaitingForCanCommit', message };
 }
 

@@ -18,7 +18,7 @@ import {
   type OperandSettings,
 } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
-import { commitFacts, commitStatus, type CommitWorld } from './commit-facts.ts';
+import { commitFacts, commitStatus, verificationDoubt, type CommitWorld } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
@@ -214,6 +214,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const preflight = { dryRun, outlook: start.outlook };
   const report = {
     status: commitStatus(facts, plan),
+    doubt: verificationDoubt(clusterSync, assessment, world.commit),
     cause: gravestCause([
       plan?.cause,
       dryRunCause(clusterSync, preflight),

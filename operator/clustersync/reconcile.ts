@@ -219,7 +219,7 @@ export class ClusterSyncReconciler {
     const { spec, metadata } = clusterSync;
     const { namespace } = metadata;
     const name = syncerName(clusterSync);
-    const verification = spec.commit.verificationRef?.name;
+    const referenced = spec.commit.verificationRef?.name;
     // There is nothing left to do for it.
     const mayBeOld = isAtRest(clusterSync);
     const asked = { sides: spec, options: spec.syncer, mayBeOld };
@@ -240,10 +240,16 @@ export class ClusterSyncReconciler {
       commit: {
         hold: holds.holdOf(clusterSync),
         workloads,
-        verification:
-          verification === undefined
-            ? undefined
-            : syncVerifications.get(objectKey({ namespace, name: verification })),
+        verifications: mayBeOld
+          ? []
+          : syncVerifications
+              .list()
+              .filter(
+                (one) =>
+                  one.metadata.namespace === namespace &&
+                  (one.spec.clusterSyncRef.name === metadata.name ||
+                    one.metadata.name === referenced),
+              ),
       },
       statefulSet: store.statefulSet(clusterSync, name),
       pods,

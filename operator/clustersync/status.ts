@@ -15,29 +15,32 @@ import type { Assessment, Progresses, StatusInput } from './assessment.ts';
 import { conditionsOf } from './conditions.ts';
 import type { InstanceView } from './instance-causes.ts';
 import { isAtRest, isCommittedIn } from './on-record.ts';
-import { noPreflight, preflightFields, type PreflightReport } from './preflight-status.ts';
+import { preflightFields, type PreflightReport } from './preflight-status.ts';
 import { isAtLeast, isCopied, slowest, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
 const workingStates = ['RUNNING', 'COMMITTING'];
 
-/** The state of an automatic commit. */
+/** What is known about a commit, besides the sync. */
 export interface CommitReport {
-  readonly status?: ClusterSyncStatus['commit'];
-  /** What the commit waits for, or why there is none. */
-  readonly cause?: ConditionCause | undefined;
+  /** Of an automatic one. */
+  readonly status: ClusterSyncStatus['commit'];
+  /** What an automatic commit waits for, or why there is none. */
+  readonly cause: ConditionCause | undefined;
+  /** Why no verification shows that the destination has the data of the source. */
+  readonly doubt: ConditionCause | undefined;
 }
 
 /**
  * The status of a ClusterSync: derived from what is observed, except for the times of past events.
- * @param commit - the state of an automatic commit.
+ * @param commit - what is known about a commit.
  * @param preflight - what is known about the start.
  */
 export function statusOf(
   input: StatusInput,
   assessment: Assessment,
-  commit: CommitReport = {},
-  preflight: PreflightReport = noPreflight,
+  commit: CommitReport,
+  preflight: PreflightReport,
 ): ClusterSyncStatus {
   const { clusterSync, nowMs, finding, instances, secretProblem } = input;
   const { progresses, reported, stages, stage, isFresh, canCommit } = assessment;
@@ -63,6 +66,7 @@ export function statusOf(
       preflight,
       secretProblem,
     },
+    ...{ lagTimeSeconds, doubt: commit.doubt },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
     isCommitUnderWay: assessment.isCommitUnderWay,
@@ -116,7 +120,11 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.observedGeneration,
     status?.phase,
     status?.readyInstances,
-    status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
+    status?.conditions
+      // It follows the lag and the passes of a verification, which may change every few seconds.
+      ?.filter(({ type }) => type !== 'ReadyToCommit')
+      .map(({ type, status: value, reason }) => [type, value, reason])
+      .sort(),
     status?.source,
     status?.direction,
     status?.coordinatorID,

@@ -55,11 +55,12 @@ describe('what a commit waits for in its verification', () => {
     status: SyncVerificationStatus | undefined,
     name = 'orders',
     rerun?: string,
+    metadata: Partial<SyncVerification['metadata']> = {},
   ): SyncVerification {
     return {
       apiVersion: 'clustersync.dev/v1alpha1',
       kind: 'SyncVerification',
-      metadata: { name: 'check', namespace: 'shop' },
+      metadata: { name: 'check', namespace: 'shop', ...metadata },
       spec: {
         clusterSyncRef: { name },
         comparison: 'Bytes',
@@ -132,7 +133,34 @@ describe('what a commit waits for in its verification', () => {
       verification({ ...checking, conditions: conditions('ProgressNotLatest') }),
       waiting,
     ],
+    ['its rerun, while it runs', verification(checking, 'orders', 'again'), waiting],
+    [
+      'a changed spec of it',
+      verification({ ...checking, observedGeneration: 1 }, 'orders', undefined, { generation: 2 }),
+      waiting,
+    ],
+    [
+      'another one, while it is being deleted',
+      verification(checking, 'orders', undefined, { deletionTimestamp: 'now' }),
+      waiting,
+    ],
     ['nothing, where it knows of no difference', verification(checking), undefined],
+    ...(
+      [
+        ['the end of a pass, where none has ended', null, waiting],
+        ['the recheck of what its last pass has found', 2, waiting],
+        ['nothing, where its last pass has left nothing open', 0, undefined],
+        ['what the counts say, where it reports nonsense', '2', undefined],
+        ['a number of differences below zero', -1, waiting],
+      ] as const
+    ).map(([what, unresolvedMismatchCount, expected]) => {
+      // The current pass has found nothing yet, or something that changes right now.
+      const now = { ...counts, addedTasks: 1, failedTasks: expected ? 0 : 1 };
+      const verificationStatus = unresolvedMismatchCount === '2' ? counts : now;
+      const verifier = { progress: { phase: 'recheck', unresolvedMismatchCount } };
+      const given = verification({ ...checking, verificationStatus, verifier });
+      return [what, given, expected] as const;
+    }),
     [
       'nothing, though something is to be compared again',
       verification({
@@ -149,7 +177,9 @@ describe('what a commit waits for in its verification', () => {
   ];
   for (const [what, given, expected] of cases) {
     it(`is ${what}`, () => {
-      const decision = decideIn(runningWorld(changes), spec, { verification: given });
+      const decision = decideIn(runningWorld(changes), spec, {
+        verifications: given ? [given] : [],
+      });
       assert.deepEqual(commandsIn(decision), expected === undefined ? ['commit old'] : []);
       assert.equal(
         phaseAndReadiness(decision.status),
@@ -166,14 +196,14 @@ describe('what a commit waits for in its verification', () => {
       const { status } = decideIn(
         runningWorld(changes),
         { commit },
-        { ...held, verification: given },
+        { ...held, verifications: [given] },
       );
       assert.equal(phaseAndReadiness(status), waiting);
     }
     const { commit: step } = decideIn(
       runningWorld(changes),
       { commit },
-      { ...held, verification: verification(checking) },
+      { ...held, verifications: [verification(checking)] },
     );
     assert.equal(step.kind, 'record');
   });
@@ -185,7 +215,7 @@ describe('what a commit waits for in its verification', () => {
       const { syncStartedAt: _, ...rest } = run;
       const about = { ...rest, ...(syncStartedAt !== undefined && { syncStartedAt }) };
       const given = verification({ ...checking, ...status, run: about });
-      const decision = decideIn(world, spec, { verification: given });
+      const decision = decideIn(world, spec, { verifications: [given] });
       return [phaseAndReadiness(decision.status), ...commandsIn(decision)];
     };
     assert.deepEqual(of(equal, 'before'), [stalled]);
@@ -200,10 +230,10 @@ describe('what a commit waits for in its verification', () => {
       ...equal,
       run: { attempt: 1, direction: 'Forward', inputsHash: '' },
     });
-    const decision = decideIn(unknown, spec, { verification: given });
+    const decision = decideIn(unknown, spec, { verifications: [given] });
     assert.deepEqual([phaseAndReadiness(decision.status), ...commandsIn(decision)], [stalled]);
     const seen = { source: { kind: 'ReplicaSet', shards: ['rs'] }, startedAt: 'now' } as const;
-    const known = decideIn(unknown, spec, { verification: verification(equal) }, seen);
+    const known = decideIn(unknown, spec, { verifications: [verification(equal)] }, seen);
     assert.deepEqual(commandsIn(known), ['commit old']);
   });
 });

@@ -1,6 +1,11 @@
 import { summaryFigures } from '../../sync-api/sync-figures.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
-import type { Readiness, SyncSummary, VerificationSummary } from '../../dashboard/api/sync-view.ts';
+import type {
+  CommitReadiness,
+  Readiness,
+  SyncSummary,
+  VerificationSummary,
+} from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
@@ -30,7 +35,7 @@ export function summaryOf(
     ...summaryFigures((status?.instances ?? []).map(({ progress }) => readProgress(progress))),
     // The operator knows when a lag is meaningful: not while documents are copied.
     lagSeconds: status?.lagTimeSeconds ?? null,
-    canCommit: status?.canCommit === true,
+    commitReadiness: commitReadinessOf(sync),
     readyInstances: status?.readyInstances ?? null,
     createdAt: metadata.creationTimestamp ?? null,
     startedAt: status?.startedAt ?? null,
@@ -59,6 +64,11 @@ function verdictOf(status: SyncVerification['status']): VerificationSummary['ver
     case undefined:
       return null;
   }
+}
+
+function commitReadinessOf({ status }: ClusterSync): CommitReadiness {
+  const { status: value, message = '' } = findCondition(status?.conditions, 'ReadyToCommit') ?? {};
+  return { isReady: value === 'True', message };
 }
 
 function readinessOf({ status }: ClusterSync): Readiness {

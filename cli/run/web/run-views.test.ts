@@ -10,9 +10,14 @@ const applying = { ...copying, info: 'change event application', canCommit: true
 const sizes = { collectionCopy: { estimatedTotalBytes: 1000, estimatedCopiedBytes: 999 } };
 
 function viewOf(sync: SyncProgress, more: Partial<View> = {}): View {
-  const nothing = { collections: undefined, verification: undefined, warning: undefined };
+  const nothing = {
+    ...{ collections: undefined, verification: undefined, warning: undefined },
+    commitReadiness: undefined,
+  };
   return { ...nothing, sync, copyBytesPerSecond: null, eventsPerSecond: null, ...more };
 }
+
+const ready = { isReady: true, message: 'every instance can commit' };
 
 function stateOf(view: View | undefined, more: Partial<RunState> = {}): RunState {
   return {
@@ -30,7 +35,18 @@ describe('what the page of a run shows', () => {
   const cases: readonly (readonly [string, RunState, string, string])[] = [
     ['before a syncer answers', stateOf(undefined), 'Starting', 'working'],
     ['while it is copied', stateOf(viewOf(syncOf(copying))), 'InitialCopy', 'working'],
-    ['when it can be committed', stateOf(viewOf(syncOf(applying))), 'ChangeApplication', 'ready'],
+    [
+      'when it can be committed',
+      stateOf(viewOf(syncOf(applying), { commitReadiness: ready })),
+      'ChangeApplication',
+      'ready',
+    ],
+    [
+      'when it can be committed, and differs',
+      stateOf(viewOf(syncOf(applying), { commitReadiness: { ...ready, isReady: false } })),
+      'ChangeApplication',
+      'working',
+    ],
     [
       'when one instance copies still',
       stateOf(viewOf(syncOf(applying, copying))),

@@ -5,6 +5,7 @@ import {
 } from '../../../dashboard/api/reported-views.ts';
 import type {
   CollectionsView,
+  CommitReadiness,
   InstanceView,
   Readiness,
   SyncDetail,
@@ -62,7 +63,7 @@ export function runSummary(state: RunState): SyncSummary {
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
     ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied },
-    canCommit: sync?.canCommit === true,
+    commitReadiness: commitReadinessOf(state),
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.
     createdAt: isNew ? beganAt : null,
@@ -121,6 +122,12 @@ function phaseOf({ view, end }: RunState): string {
   }
 }
 
+function commitReadinessOf({ view, end }: RunState): CommitReadiness {
+  const message = view?.warning ?? end?.message;
+  if (message !== undefined) return { isReady: false, message };
+  return view?.commitReadiness ?? { isReady: false, message: 'the syncers are starting' };
+}
+
 function readinessOf(state: RunState): Readiness {
   const { view, end } = state;
   if (end?.kind === 'failed') return { kind: 'stalled', reason: end.name, message: end.message };
@@ -133,7 +140,7 @@ function readinessOf(state: RunState): Readiness {
     case 'InitialCopy':
       return { kind: 'working', reason: phase, message: 'the initial copy is running' };
     case 'ChangeApplication': {
-      const kind = view?.sync.canCommit === true ? 'ready' : 'working';
+      const kind = view?.commitReadiness?.isReady === true ? 'ready' : 'working';
       const message = `changes from the source are being applied; ${commitTexts[state.commit]}`;
       return { kind, reason: kind === 'ready' ? 'InSync' : phase, message };
     }

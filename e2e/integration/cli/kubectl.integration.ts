@@ -42,7 +42,12 @@ describe('kubectl clustersync', () => {
     await setStatus('clustersync', 'shop', {
       phase: 'ChangeApplication',
       lagTimeSeconds: 3,
-      canCommit: true,
+      conditions: [
+        {
+          ...{ type: 'ReadyToCommit', status: 'True', reason: 'Verified', message: '' },
+          lastTransitionTime: '2026-01-01T00:00:00Z',
+        },
+      ],
       coordinatorID: 'rs0',
       totals: { percent: 100 },
       instances: [{ id: 'rs0', ready: true, progress: { state: 'RUNNING' }, error: uri }],
@@ -88,9 +93,9 @@ describe('kubectl clustersync', () => {
     assert.equal(
       await kubectl('list'),
       [
-        'NAME    PHASE               COPIED   LAG   CAN COMMIT   VERIFICATION',
-        'depot   Pending             -        -     no           -',
-        'shop    ChangeApplication   100 %    3 s   yes          Pending',
+        'NAME    PHASE               COPIED   LAG   READY TO COMMIT   VERIFICATION',
+        'depot   Pending             -        -     no                -',
+        'shop    ChangeApplication   100 %    3 s   yes               Pending',
         '',
       ].join('\n'),
     );
@@ -98,7 +103,7 @@ describe('kubectl clustersync', () => {
     assert.equal(all.syncs.length, 2);
     assert.match(
       await kubectl('status', 'shop'),
-      /^ClusterSync shop: ChangeApplication, 100 % copied, lag 3 s, can be committed {2}\(old -> new\)\n├─ 1 instance\n│ {2}└─ rs0 \(coordinates\): RUNNING\n/,
+      /^ClusterSync shop: ChangeApplication, 100 % copied, lag 3 s, ready to commit {2}\(old -> new\)\n├─ 1 instance\n│ {2}└─ rs0 \(coordinates\): RUNNING\n/,
     );
   });
 

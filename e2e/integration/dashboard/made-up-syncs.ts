@@ -46,8 +46,9 @@ function ago(minutes: number): string {
 const ordinary = {
   carriedOutBy: 'operator',
   ...{ namespace: 'shop', source: 'replica-set-fra1', destination: 'atlas-eu-central' },
-  ...{ isReversed: false, canCommit: false, readyInstances: '1/1', eventsApplied: null },
+  ...{ isReversed: false, readyInstances: '1/1', eventsApplied: null },
   ...{ startedAt: null, copiedAt: null, committedAt: null, verifications: [] },
+  commitReadiness: { isReady: false, message: 'not every instance can commit' },
 } as const;
 
 const teams = ['shop', 'payments', 'search', 'media', 'identity', 'warehouse', 'analytics'];
@@ -105,10 +106,15 @@ function madeUp(index: number): SyncSummary {
     case 5:
     case 6:
       return {
-        ...{ ...copied, phase: 'ChangeApplication', canCommit: true },
+        ...{ ...copied, phase: 'ChangeApplication' },
         readiness: {
           ...{ kind: 'ready', reason: 'InSync' },
           message: 'changes from the source are being applied',
+        },
+        commitReadiness: {
+          isReady: true,
+          message:
+            'every instance can commit, the lag is at most 10 s, and the SyncVerification check has compared everything and knows of no difference',
         },
         verifications: [{ name: 'check', phase: 'Checking', verdict: null, mismatches: 0 }],
       };

@@ -173,7 +173,7 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.equal(await page.locator('.collections > li').count(), 12);
     await page.getByRole('button', { name: 'Show 88 more' }).click();
     assert.equal(await page.locator('.collections > li').count(), 100);
-    source.change(key, { phase: 'Committed', canCommit: false });
+    source.change(key, { phase: 'Committed' });
     await page.locator('.title .pill', { hasText: 'Committed' }).waitFor();
     source.syncs.delete(key);
     await page.getByText('There is no such sync').waitFor();

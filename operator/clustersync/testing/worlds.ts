@@ -71,7 +71,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     ...givenSecrets,
     claim: { kind: 'held' },
-    commit: { hold: undefined, workloads: undefined, verification: undefined },
+    commit: { hold: undefined, workloads: undefined, verifications: [] },
     sourceView: { kind: 'unknown' },
     check: noCheck,
     statefulSet: undefined,

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { ClusterSyncStatus } from '../../../operator/api/clustersync.ts';
+import { syncVerifications } from '../../../operator/api/sync-verification.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
+import type { KubeObject } from '../../../operator/kube/resource.ts';
+import type { OperatorGround } from './operator-ground.ts';
+import { applying, StandIn } from './stand-in.ts';
+import { useOperatorGround } from './use-operator-ground.ts';
+
+const { signal } = new AbortController();
+
+function told(status: ClusterSyncStatus): string {
+  const { status: value, reason } = findCondition(status.conditions, 'ReadyToCommit') ?? {};
+  return `${value} ${reason}`;
+}
+
+describe('whether a ClusterSync is ready to commit, on a real API server', () => {
+  let ground: OperatorGround;
+  useOperatorGround((started) => {
+    ground = started;
+  });
+
+  it('follows what its SyncVerification knows, and that it exists', async () => {
+    const { namespace, address } = await ground.newPlace();
+    const startedAt = '2026-01-01T00:00:00Z';
+    const running = { ...applying, startedAt };
+    await using _syncer = await StandIn.start(address, 27182, { progress: running });
+    const verified = (unresolvedMismatchCount: number | null) => ({
+      progress: {
+        phase: 'recheck',
+        verdict: null,
+        verificationStatus: { totalTasks: 1, completedTasks: 1 },
+        unresolvedMismatchCount,
+      },
+    });
+    await using verifier = await StandIn.start(address, 27020, verified(null));
+    await ground.createSync(namespace);
+    await ground.runPod(await ground.untilMade(namespace, 'orders-syncer'), address);
+    const untilTold = async (expected: string): Promise<ClusterSyncStatus> => {
+      return await ground.untilSync(namespace, expected, (status) => told(status) === expected);
+    };
+    await untilTold('Unknown NotVerified');
+
+    const metadata = { namespace, name: 'check' };
+    const object = { metadata, spec: { clusterSyncRef: { name: 'orders' } } };
+    await ground.client.create<KubeObject>(syncVerifications, object, { signal });
+    await untilTold('False WaitingForVerification');
+    await ground.runPod(await ground.untilMade(namespace, 'check-verifier'), address);
+    verifier.progress = verified(0);
+    const ready = await untilTold('True Verified');
+    assert.equal(ready.canCommit, true);
+    const columns = await ground.kubectl('get', 'csync', '--namespace', namespace);
+    assert.match(columns, /READYTOCOMMIT.*\n.* True +True /);
+
+    verifier.progress = verified(2);
+    await untilTold('False WaitingForVerification');
+    verifier.progress = verified(0);
+    await untilTold('True Verified');
+    await ground.client.delete(syncVerifications, metadata, { signal });
+    await untilTold('Unknown NotVerified');
+  });
+});

@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { SyncVerification } from '../api/sync-verification.ts';
+import { findCondition } from '../kube/conditions.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
+import { decide, type World } from './decide.ts';
+import { isUrgent } from './status.ts';
+import { automatic } from './testing/automatic-commits.ts';
+import { answers, changed, clusterSync, manual, runningWorld } from './testing/worlds.ts';
+
+const changes = changed(answers.changes, { startedAt: 'now', lagTimeSeconds: 10 });
+const commit = { ...manual, maxLagSeconds: 10 };
+
+interface Given {
+  readonly name?: string;
+  readonly spec?: Partial<SyncVerification['spec']>;
+  readonly metadata?: Partial<SyncVerification['metadata']>;
+  readonly unresolved?: number | null;
+  readonly sync?: string;
+}
+
+function verification(given: Given = {}): SyncVerification {
+  const { name = 'check', unresolved = 0, sync = 'now' } = given;
+  return {
+    apiVersion: 'clustersync.dev/v1alpha1',
+    kind: 'SyncVerification',
+    metadata: { name, namespace: 'shop', ...given.metadata },
+    spec: {
+      clusterSyncRef: { name: 'orders' },
+      comparison: 'Bytes',
+      parallelism: 1,
+      verifier: { resources: {}, logLevel: 'info' },
+      ...given.spec,
+    },
+    status: {
+      phase: 'Checking',
+      run: { attempt: 1, direction: 'Forward', inputsHash: '', syncStartedAt: sync },
+      conditions: [
+        {
+          ...{ type: 'Ready', status: 'False', reason: 'Checking' },
+          ...{ message: '', lastTransitionTime: 'x' },
+        },
+      ],
+      verifier: { progress: { phase: 'recheck', unresolvedMismatchCount: unresolved } },
+    },
+  };
+}
+
+function statusIn(
+  verifications: readonly SyncVerification[],
+  spec: Partial<ClusterSyncSpec> = {},
+  world: World = runningWorld(changes),
+): ClusterSyncStatus {
+  const object = clusterSync({ commit, ...spec });
+  return decide(object, { ...world, commit: { ...world.commit, verifications } }).status;
+}
+
+function told(...parts: Parameters<typeof statusIn>): string {
+  const condition = findCondition(statusIn(...parts).conditions, 'ReadyToCommit');
+  return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
+}
+
+const filter = { includeNamespaces: [{ database: 'shop' }] };
+
+describe('the condition ReadyToCommit', () => {
+  it('is True once a verification of the whole sync knows of no difference', () => {
+    assert.equal(
+      told([verification()]),
+      'True Verified: every instance can commit, the lag is at most 10 s, and a SyncVerification has compared everything and knows of no difference',
+    );
+  });
+
+  const differs = 'the SyncVerification check has found differences, and rechecks them';
+  const cases: readonly (readonly [string, readonly SyncVerification[], string])[] = [
+    ['none', [], 'Unknown NotVerified: no SyncVerification compares the data of this sync'],
+    [
+      'one of another sync',
+      [verification({ spec: { clusterSyncRef: { name: 'other' } } })],
+      'Unknown NotVerified: no SyncVerification compares the data of this sync',
+    ],
+    [
+      'one that is being deleted',
+      [verification({ metadata: { deletionTimestamp: 'now' } })],
+      'Unknown NotVerified: no SyncVerification compares the data of this sync',
+    ],
+    [
+      'one of a part',
+      [verification({ spec: { filter } })],
+      'Unknown NotVerified: no SyncVerification without spec.filter compares the data of this sync',
+    ],
+    [
+      'one that has just begun',
+      [verification({ unresolved: null })],
+      'False WaitingForVerification: the SyncVerification check has not compared everything once',
+    ],
+    [
+      'one that differs',
+      [verification({ unresolved: 3 })],
+      `False WaitingForVerification: ${differs}`,
+    ],
+    [
+      'one that differs, and another that does not',
+      [verification({ name: 'other' }), verification({ unresolved: 3 })],
+      `False WaitingForVerification: ${differs}`,
+    ],
+    [
+      'one of a part that differs, and another that does not',
+      [verification({ name: 'other' }), verification({ unresolved: 3, spec: { filter } })],
+      `False WaitingForVerification: ${differs}`,
+    ],
+    [
+      'one of a sync before this one',
+      [verification({ sync: 'before' })],
+      'False WaitingForVerification: the SyncVerification check is not comparing the data yet',
+    ],
+  ];
+  for (const [what, verifications, expected] of cases) {
+    it(`follows the verifications: ${what}`, () => {
+      assert.equal(told(verifications), expected);
+    });
+  }
+
+  it('needs one verification without a doubt, whatever others are about to do', () => {
+    const other = verification({ name: 'another', unresolved: null });
+    assert.match(told([other, verification()]), /^True Verified/);
+  });
+
+  const verified = [verification()];
+  const unreachable = { sinceMs: nowMs - 6_000, description: 'refused' };
+  const moments: readonly (readonly [string, Partial<ClusterSyncSpec>, World, RegExp])[] = [
+    [
+      'the lag is high',
+      {},
+      runningWorld(changed(changes, { lagTimeSeconds: 11 })),
+      /^False WaitingForLag: the lag is more than 10 s/,
+    ],
+    ['it is suspended', { suspend: true }, runningWorld(changes), /^False SuspendedByUser/],
+    ['it is to be paused', { state: 'Paused' }, runningWorld(changes), /^False Pausing/],
+    [
+      'it is paused',
+      {},
+      runningWorld(changed(changes, { state: 'PAUSED' })),
+      /^False Paused: a paused sync cannot be committed/,
+    ],
+    ['it is copying', {}, runningWorld(answers.copy), /^False InitialCopy/],
+    [
+      'an instance cannot commit',
+      {},
+      runningWorld(changed(changes, { canCommit: false })),
+      /^False ChangeApplication: not every instance can commit/,
+    ],
+    [
+      'it does not answer',
+      {},
+      runningWorld(changes, { observation: { unreachable } }),
+      /^(?:Unknown|False) SyncerUnreachable/,
+    ],
+    [
+      'a commit is under way',
+      { state: 'Committed' },
+      runningWorld(changed(changes, { canCommit: false, commitUnderWay: true })),
+      /^False Committing/,
+    ],
+    [
+      'an automatic commit is about to be sent',
+      { commit: { ...automatic, maxLagSeconds: 10 } },
+      runningWorld(changes),
+      /^False Committing/,
+    ],
+  ];
+  for (const [when, spec, world, expected] of moments) {
+    it(`is not True while ${when}`, () => {
+      assert.match(told(verified, spec, world), expected);
+    });
+  }
+
+  it('waits until the shards of the source are confirmed', () => {
+    const shard = { kind: 'Sharded', shards: ['rs'] } as const;
+    const sync = clusterSync({ commit }, { source: shard });
+    const world = runningWorld(changes);
+    const { status } = decide(sync, {
+      ...world,
+      commit: { ...world.commit, verifications: verified },
+    });
+    assert.match(
+      String(findCondition(status.conditions, 'ReadyToCommit')?.message),
+      /^(?:the source has not confirmed yet|the shards|the pod)/,
+    );
+  });
+
+  it('is written with the figures: it may change every few seconds', () => {
+    const ready = statusIn(verified);
+    const notReady = statusIn([verification({ unresolved: 1 })]);
+    assert.notDeepEqual(ready, notReady);
+    assert.equal(isUrgent(notReady, ready), false);
+    assert.equal(isUrgent(statusIn(verified, {}, runningWorld(answers.copy)), ready), true);
+  });
+});
