@@ -174,20 +174,6 @@ describe('the condition ReadyToCommit', () => {
     });
   }
 
-  it('waits until the shards of the source are confirmed', () => {
-    const shard = { kind: 'Sharded', shards: ['rs'] } as const;
-    const sync = clusterSync({ commit }, { source: shard });
-    const world = runningWorld(changes);
-    const { status } = decide(sync, {
-      ...world,
-      commit: { ...world.commit, verifications: verified },
-    });
-    assert.match(
-      String(findCondition(status.conditions, 'ReadyToCommit')?.message),
-      /^(?:the source has not confirmed yet|the shards|the pod)/,
-    );
-  });
-
   it('is written with the figures: it may change every few seconds', () => {
     const ready = statusIn(verified);
     const notReady = statusIn([verification({ unresolved: 1 })]);
