@@ -1,7 +1,7 @@
 import { SyncError } from '../service/errors.ts';
 import { parseConnectionString } from './connection-options.ts';
 
-interface LoginRow {
+export interface LoginRow {
   readonly type: 'string';
   readonly secret: true;
   readonly valueName: string;

@@ -16,7 +16,7 @@ export interface ConnectionTls {
   readonly servername?: string;
 }
 
-interface TlsRow {
+export interface TlsRow {
   readonly type: 'string';
   readonly valueName: 'file' | 'name';
   readonly description: string;

@@ -77,7 +77,7 @@ function lagNote(isCommitted: boolean, isCopying: boolean, catchUpSeconds: numbe
 function figure(
   label: string,
   value: ComponentChild,
-  note: string,
+  note: ComponentChild,
   more?: ComponentChildren,
 ): ComponentChild {
   return h(

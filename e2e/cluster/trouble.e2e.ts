@@ -70,6 +70,24 @@ describe('a ClusterSync in trouble', () => {
     });
   });
 
+  it('says what refuses its pods, and continues when that lets them be', async () => {
+    await withMigration('refused-pods', { scale: 0.001 }, async ({ namespace }) => {
+      await namespace.kubectl(['create', 'quota', 'few', '--hard=pods=0']);
+      await namespace.apply(await example('clustersync.yaml'));
+      const refused = await namespace.untilSync(
+        syncName,
+        'its pod is refused',
+        ({ status }) => findCondition(status?.conditions, 'Ready')?.reason === 'PodCreationFailed',
+      );
+      assert.match(
+        findCondition(refused.status?.conditions, 'Ready')?.message ?? '',
+        /^the pod shop-syncer-0 cannot be created: pods "shop-syncer-0" is forbidden: exceeded quota: few, requested: pods=1, used: pods=0, limited: pods=0$/,
+      );
+      await namespace.kubectl(['delete', 'quota', 'few']);
+      await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);
+    });
+  });
+
   it('is deleted with all that was made for it, and leaves both databases alone', async () => {
     await withMigration('deleted', { scale: 0.01 }, async (migration) => {
       const { cluster, namespace, source, destination } = migration;

@@ -10,6 +10,7 @@ import {
   secretsHashOf,
   type OperandSecrets,
 } from '../operand/operand-secrets.ts';
+import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import {
@@ -70,6 +71,8 @@ export interface World extends OperandSecrets {
   /** What the last check before the start has found. */
   readonly check: CheckView;
   readonly statefulSet: StatefulSet | undefined;
+  /** Why the StatefulSet has not created a pod that it lacks. */
+  readonly podRefusal?: PodRefusal | undefined;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
   /** By the id of the instance. */
@@ -136,6 +139,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       pod: state,
       // The status keeps what a former process said; it does not count as an answer of this one.
       observation: observation?.process === state?.process ? observation : undefined,
+      refusal: world.podRefusal,
     };
   });
   // Running pods have already read their Secrets: a missing one is no reason to report that the sync does not continue.

@@ -5,6 +5,7 @@ import {
   type ProcessView,
 } from '../operand/api-causes.ts';
 import type { Observation } from '../operand/observation.ts';
+import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { missingPod } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { listed, type Instance } from './resources.ts';
@@ -15,6 +16,8 @@ import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 export interface InstanceView extends ProcessView {
   readonly instance: Instance;
   readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
+  /** Why it has no pod, if it has none and that is known. */
+  readonly refusal?: PodRefusal | undefined;
 }
 
 /**
@@ -30,7 +33,7 @@ export function gravestInstanceCause(
     instances.flatMap((view, index) => [
       answeredError(view),
       refusedCommand(view, stages[index] ?? 'unknown'),
-      view.pod ? view.pod.cause : missingPod(view.instance.podName),
+      view.pod ? view.pod.cause : missingPod(view.instance.podName, view.refusal),
       unreachable(view, stages[index] ?? 'unknown', nowMs),
     ]),
   );

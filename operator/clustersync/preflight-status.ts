@@ -13,9 +13,6 @@ export interface PreflightReport {
   readonly outlook: Outlook;
 }
 
-/** Without a dry run, and without a check. */
-export const noPreflight: PreflightReport = { dryRun: 'off', outlook: { kind: 'none' } };
-
 type PreflightFields = Pick<ClusterSyncStatus, 'canStart' | 'preflight' | 'preflightCheck'>;
 
 /** The fields of the status. What was found stays until something else is found, or the tool turns out not to check at all. */

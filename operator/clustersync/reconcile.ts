@@ -224,10 +224,9 @@ export class ClusterSyncReconciler {
     const mayBeOld = isAtRest(clusterSync);
     const asked = { sides: spec, options: spec.syncer, mayBeOld };
     const secrets = await store.secrets(clusterSync, asked, signal);
-    const pods = store.pods(
-      clusterSync,
-      instancesOf(clusterSync).map(({ podName }) => podName),
-    );
+    const podNames = instancesOf(clusterSync).map(({ podName }) => podName);
+    const pods = store.pods(clusterSync, podNames);
+    const statefulSet = store.statefulSet(clusterSync, name);
     const observations = monitor.observations(objectKey(metadata));
     const secretsHash = secretsHashOf(secrets, undefined);
     const input = { token: secrets.token, secretsHash, pods, observations };
@@ -251,8 +250,8 @@ export class ClusterSyncReconciler {
                     one.metadata.name === referenced),
               ),
       },
-      statefulSet: store.statefulSet(clusterSync, name),
-      pods,
+      ...{ statefulSet, pods },
+      podRefusal: await store.podRefusal(statefulSet, pods.size < podNames.length, signal),
       observations,
       rejection,
       nowMs: this.#clock.wallMs(),

@@ -3,9 +3,9 @@ import type { EventView, EventsView, SyncSummary } from '../../dashboard/api/syn
 import type { DashboardSource, SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
-import { textOf } from '../../service/json-fields.ts';
-import { events, type Event } from '../kube/builtin-resources.ts';
+import { events } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { lastSeen } from '../kube/event-time.ts';
 import { objectKey, type KubeObject } from '../kube/resource.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
@@ -106,20 +106,11 @@ export class OperatorSource implements DashboardSource {
         note: note ?? '',
         about: `${regarding?.kind ?? ''}/${regarding?.name ?? ''}`,
         count: series?.count ?? 1,
-        at: timeOf(event),
+        at: lastSeen(event),
       };
     });
     return { shown, hasMore };
   };
-}
-
-/** An event of the older API has its time elsewhere, or none: its `eventTime` is null, whatever the type says. */
-function timeOf({ series, eventTime, deprecatedLastTimestamp, metadata }: Event): string {
-  const times: readonly unknown[] = [
-    ...[series?.lastObservedTime, eventTime, deprecatedLastTimestamp],
-    metadata.creationTimestamp,
-  ];
-  return times.map(textOf).find((time) => time !== undefined) ?? '';
 }
 
 function byName(one: KubeObject, other: KubeObject): number {

@@ -10,6 +10,7 @@ import {
   type StatefulSet,
 } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { systemClock } from '../kube/clock.ts';
 import {
   isAlreadyExists,
   isConflict,
@@ -29,6 +30,7 @@ import {
   type SecretKey,
   type SecretValue,
 } from './credentials.ts';
+import { PodRefusals, type PodRefusal } from './pod-refusals.ts';
 import { secretRefs, type OperandSecrets, type Sides } from './operand-secrets.ts';
 import { SecretReader } from './secret-reader.ts';
 import type { ConditionCause } from './condition-cause.ts';
@@ -50,6 +52,7 @@ export class OperandStore {
   readonly #secrets: SecretReader;
   readonly #applier: ChildApplier;
   readonly #tokenKey: TokenKey;
+  readonly #refusals: PodRefusals;
 
   /** @param onCorrected - as in ChildApplier. */
   constructor(
@@ -62,6 +65,7 @@ export class OperandStore {
     this.#tokenKey = tokenKey;
     this.#caches = caches;
     this.#secrets = new SecretReader(client);
+    this.#refusals = new PodRefusals(client, systemClock);
     this.#applier = new ChildApplier(client, onCorrected);
   }
 
@@ -81,6 +85,18 @@ export class OperandStore {
         return pod && set?.metadata.uid === controller?.uid ? [[name, pod]] : [];
       }),
     );
+  }
+
+  /** Why a StatefulSet has not created a pod that it lacks; undefined if it lacks none, or if that is unknown. */
+  async podRefusal(
+    statefulSet: StatefulSet | undefined,
+    isPodMissing: boolean,
+    signal: AbortSignal,
+  ): Promise<PodRefusal | undefined> {
+    if (statefulSet && isPodMissing && statefulSet.spec?.replicas !== 0)
+      return await this.#refusals.read(statefulSet, signal);
+    if (statefulSet) this.#refusals.forget(statefulSet.metadata);
+    return undefined;
   }
 
   /**
@@ -188,6 +204,7 @@ export class OperandStore {
   /** Forgets an operand: its owner is gone. Its objects are left to the garbage collector. */
   forget(ref: ObjectRef): void {
     this.#applier.forget(objectKey(ref));
+    this.#refusals.forget(ref);
   }
 
   async #applyObjects(

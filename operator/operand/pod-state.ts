@@ -1,6 +1,8 @@
+import { shortened } from '../../service/errors.ts';
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { OperandKind } from './names.ts';
 import type { ConditionCause } from './condition-cause.ts';
+import type { PodRefusal } from './pod-refusals.ts';
 
 /** A pod of an operand, as far as the operator cares. */
 export interface PodState {
@@ -15,6 +17,9 @@ export interface PodState {
 
 /** A container that has failed this often will not recover without help. */
 const crashesUntilStalled = 5;
+
+/** Admission policies may have long messages. */
+const maxRefusalLength = 1_000;
 
 /** Reads the pod's status. */
 export function podState(pod: Pod, kind: OperandKind): PodState {
@@ -61,9 +66,15 @@ export function hasEnded({ metadata, spec, status }: Pod): boolean {
   return isNeverRun || endedPhases.includes(status?.phase);
 }
 
-/** The cause for a missing pod. */
-export function missingPod(name: string): ConditionCause {
-  return pendingPod(name, "has not been created yet: the StatefulSet's events say why");
+/** The cause for a missing pod. @param refusal - why it cannot be created, if that is known. */
+export function missingPod(name: string, refusal: PodRefusal | undefined): ConditionCause {
+  if (!refusal)
+    return pendingPod(name, "has not been created yet: the StatefulSet's events say why");
+  return {
+    reason: 'PodCreationFailed',
+    message: `the pod ${name} cannot be created: ${shortened(refusal.message, maxRefusalLength)}`,
+    level: refusal.isLasting ? 'stalled' : 'warning',
+  };
 }
 
 /** The cause for a pod that is about to be replaced. */

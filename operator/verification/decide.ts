@@ -13,6 +13,7 @@ import {
   type OperandSecrets,
 } from '../operand/operand-secrets.ts';
 import { optionsCause } from '../operand/option-rules.ts';
+import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
@@ -38,6 +39,8 @@ export interface World extends OperandSecrets {
   readonly clusterSync: ClusterSync | undefined;
   readonly statefulSet: StatefulSet | undefined;
   readonly pod: Pod | undefined;
+  /** Why the StatefulSet has not created it. */
+  readonly podRefusal?: PodRefusal | undefined;
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   /** Why the API server rejected the objects. */
   readonly rejection?: ConditionCause | undefined;
@@ -84,6 +87,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     clusterSync,
     nowMs,
     podName: verifierPodName(verification),
+    podRefusal: world.podRefusal,
     pod,
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,

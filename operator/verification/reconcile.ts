@@ -117,12 +117,14 @@ export class VerificationReconciler {
     const reference = verification.spec.clusterSyncRef.name;
     const clusterSync = this.#options.clusterSyncs.get(objectKey({ namespace, name: reference }));
     const asked = { sides: clusterSync?.spec, options: verification.spec.verifier };
+    const statefulSet = store.statefulSet(verification, name);
+    const pod = store.pods(verification, [podName]).get(podName);
     return decide(verification, {
       settings,
       clusterSync,
       ...(await store.secrets(verification, asked, signal)),
-      statefulSet: store.statefulSet(verification, name),
-      pod: store.pods(verification, [podName]).get(podName),
+      ...{ statefulSet, pod },
+      podRefusal: await store.podRefusal(statefulSet, !pod, signal),
       observation: monitor.observations(objectKey(verification.metadata)).get(processId),
       rejection,
       nowMs: this.#clock.wallMs(),

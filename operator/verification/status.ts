@@ -12,6 +12,7 @@ import {
 import { keptProgress } from '../operand/kept-progress.ts';
 import type { Observation } from '../operand/observation.ts';
 import { authorityOf } from '../operand/credentials.ts';
+import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { missingPod } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { secretProblemConditions } from '../operand/warnings.ts';
@@ -26,6 +27,8 @@ export interface StatusInput extends ProcessView {
   readonly clusterSync: ClusterSync | undefined;
   readonly nowMs: number;
   readonly podName: string;
+  /** Why it has not been created, if it has not and that is known. */
+  readonly podRefusal: PodRefusal | undefined;
   /** Of the process that runs now. */
   readonly observation: Observation<VerifierProgress, VerifierCommand> | undefined;
   /** Whether the verifier exists, or is being created. */
@@ -156,7 +159,7 @@ function causeOf(input: StatusInput): ConditionCause | undefined {
   return gravestCause([
     blocker,
     reportedError(input),
-    pod ? pod.cause : missingPod(podName),
+    pod ? pod.cause : missingPod(podName, input.podRefusal),
     silenceCause(input, { reason: 'VerifierUnreachable', who: 'the verifier' }, input.nowMs),
     notLatest(input),
   ]);

@@ -134,12 +134,7 @@ tolerations:
   verbs: [get]
 - apiGroups: [events.k8s.io]
   resources: [events]
-  verbs: [create, patch]
-{{- if .Values.dashboard.enabled }}
-- apiGroups: [events.k8s.io]
-  resources: [events]
-  verbs: [list]
-{{- end }}
+  verbs: [list, create, patch]
 {{- end }}
 
 {{- /*

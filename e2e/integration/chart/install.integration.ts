@@ -192,6 +192,7 @@ describe('the chart, on a real API server', () => {
       ['get', 'secrets'],
       ['get', 'configmaps'],
       ['create', 'events.events.k8s.io'],
+      ['list', 'events.events.k8s.io'],
       ['update', 'deployments/scale.apps'],
       ['update', 'statefulsets/scale.apps'],
     ] as const) {

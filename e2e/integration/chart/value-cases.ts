@@ -244,9 +244,6 @@ export const valueCases: readonly ValueCase[] = [
     differences: [
       `${operator}.args.10:  → "--dashboard=true"`,
       `${operator}.args.11:  → "--dashboardPort=8081"`,
-      'ClusterRole/clustersync-clustersync rules.12.apiGroups.0:  → "events.k8s.io"',
-      'ClusterRole/clustersync-clustersync rules.12.resources.0:  → "events"',
-      'ClusterRole/clustersync-clustersync rules.12.verbs.0:  → "list"',
     ],
   },
   {

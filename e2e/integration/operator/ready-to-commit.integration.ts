@@ -24,7 +24,7 @@ describe('whether a ClusterSync is ready to commit, on a real API server', () =>
     const { namespace, address } = await ground.newPlace();
     const startedAt = '2026-01-01T00:00:00Z';
     const running = { ...applying, startedAt };
-    await using _syncer = await StandIn.start(address, 27182, { progress: running });
+    await using syncer = await StandIn.start(address, 27182, { progress: running });
     const verified = (unresolvedMismatchCount: number | null) => ({
       progress: {
         phase: 'recheck',
@@ -49,6 +49,7 @@ describe('whether a ClusterSync is ready to commit, on a real API server', () =>
     verifier.progress = verified(0);
     const ready = await untilTold('True Verified');
     assert.equal(ready.canCommit, true);
+    assert.ok(syncer.polls > 0);
     const columns = await ground.kubectl('get', 'csync', '--namespace', namespace);
     assert.match(columns, /READYTOCOMMIT.*\n.* True +True /);
 
