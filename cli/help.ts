@@ -32,6 +32,7 @@ Exit codes:
   1    committed, but the verification has found differences
   2    failed: standard error says why and what to do
   3    caught up and paused: no terminal for the confirmation, and no --commit-when-caught-up
+  4    not committed, and paused: the verification has found differences that remain
   130  interrupted by Ctrl-C or SIGTERM, and paused
 ${readerGone}`;
 

@@ -16,7 +16,9 @@ import { Programs } from './programs.ts';
 import { connectionsOf, reachBoth, type Sides } from './reach.ts';
 import { startBodyOf } from './start-body.ts';
 import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
-import { summaryOf, summaryText } from './summary.ts';
+import { reportCommand, summaryOf, summaryText } from './summary.ts';
+import { harmless } from '../../service/harmless.ts';
+import { countOf } from '../../service/quantities.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
 
@@ -147,10 +149,15 @@ async function carryOut(run: Run): Promise<number> {
     const sync = await begin(run);
     migration = new Migration({ options, programs, instances, screen, page, signal }, sync);
     if (!isOver(sync)) {
-      await migration.follow(
-        ({ commitReadiness, sync: latest }) => commitReadiness?.isReady === true || isOver(latest),
-      );
+      const following = migration;
+      const isUnattended = options.commitWhenCaughtUp || !screen.isInteractive;
+      await migration.follow(({ commitReadiness, sync: latest }) => {
+        const isReady = commitReadiness?.isReady === true || isOver(latest);
+        return isReady || (isUnattended && following.differencesRemain);
+      });
       if (!isOver(migration.sync)) {
+        if (isUnattended && migration.differencesRemain)
+          return await leaveDifferent(run, migration);
         if (!options.commitWhenCaughtUp && !screen.isInteractive) return await leave(run);
         await agree(run, migration);
       }
@@ -218,6 +225,26 @@ async function leave(run: Run): Promise<number> {
     'Stop application writes to the source; then run the same command with --commit-when-caught-up to continue and commit.',
   );
   return runExitCode.notCommitted;
+}
+
+/** How many differences are printed. */
+const maxPrinted = 10;
+
+/** Leaves a sync whose destination differs: somebody has to decide what to do. */
+async function leaveDifferent(run: Run, { verification }: Migration): Promise<number> {
+  const { screen, instances, page, signal } = run;
+  await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
+  const count = countOf(verification?.unresolvedMismatchCount ?? 0, 'difference');
+  const text = `not committed, and paused: the verification has found ${count}, and rechecking them has not helped`;
+  page?.stop(text);
+  screen.step(`${text}.`, 'warning');
+  for (const line of (verification?.mismatches ?? []).slice(0, maxPrinted))
+    screen.step(harmless(line), 'warning');
+  screen.step(`All differences: ${reportCommand}`);
+  screen.step(
+    'Correct the destination (clustersync repair), then run the same command again. To commit without comparing, add --no-verify.',
+  );
+  return runExitCode.differentBefore;
 }
 
 /**

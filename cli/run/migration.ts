@@ -10,6 +10,7 @@ import type { Screen } from '../terminal/screen.ts';
 import type { Instances } from '../api/instances.ts';
 import type { RunOptions } from './options.ts';
 import { commitReadiness } from './commit-readiness.ts';
+import { OpenDifferences } from './open-differences.ts';
 import type { Programs } from './programs.ts';
 
 const pollMs = 500;
@@ -38,10 +39,13 @@ export class Migration {
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;
+  readonly #open: OpenDifferences;
+  #differencesRemain = false;
   #isCommitSent = false;
 
   constructor(settings: MigrationSettings, sync: SyncProgress) {
     this.#settings = settings;
+    this.#open = new OpenDifferences(settings.options.maxLagSeconds);
     this.#sync = sync;
   }
 
@@ -51,6 +55,11 @@ export class Migration {
 
   get verification(): VerificationProgress | undefined {
     return this.#verification;
+  }
+
+  /** Whether the verification has found differences that neither the lag nor changes under way explain. */
+  get differencesRemain(): boolean {
+    return this.#differencesRemain;
   }
 
   /**
@@ -163,7 +172,7 @@ export class Migration {
   }
 
   async #verify(atMs: number): Promise<void> {
-    const { programs, screen, signal } = this.#settings;
+    const { programs, screen, signal, options } = this.#settings;
     if (!this.#verifier) {
       // Each sync has its own verification, even if the destination holds one of an earlier sync.
       const attempt = Date.parse(this.#sync.startedAt ?? '');
@@ -176,6 +185,11 @@ export class Migration {
     if (atMs - this.#verifierAskedAtMs < verifierPollMs) return;
     this.#verification = await this.#verifier.progress(signal);
     this.#verifierAskedAtMs = atMs;
+    const isLagSmall = commitReadiness(this.#sync, undefined, {
+      ...options,
+      verify: false,
+    }).isReady;
+    this.#differencesRemain = this.#open.remain(this.#verification, isLagSmall, atMs);
     const { error } = this.#verification;
     if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
   }

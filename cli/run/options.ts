@@ -88,6 +88,8 @@ export const runExitCode = {
   failed: 2,
   /** Caught up and paused: there was nobody to ask whether to commit. */
   notCommitted: 3,
+  /** Not committed, and paused: the verification has found differences, and they remain. */
+  differentBefore: 4,
   /** Ended by Ctrl-C or SIGTERM, and paused. */
   interrupted: 130,
   /** The summary could not be written. */

@@ -162,6 +162,17 @@ describe('clustersync run', () => {
     await pair.assertEqual();
   });
 
+  it('tells by its exit code that something differs after the commit', async () => {
+    await using cli = await run(['--output', 'json'], { hasTerminal: true });
+    await cli.untilSays(/Type commit and press Enter/s);
+    const copied = pair.destination.client.db('shop').collection<Order>('orders');
+    await copied.updateOne({ _id: 7 }, { $set: { text: 'changed' } });
+    cli.type('commit\r');
+    assert.equal((await cli.end()).exitCode, 1, await cli.output());
+    assert.match(await cli.output(), /"verdict": "different"/);
+    assert.match(await cli.output(), /shop\.orders differentDocument _id .* at text/);
+  });
+
   it('without a terminal and without a word about the commit pauses when it has caught up', async () => {
     await using cli = await run(['--no-verify'], { env: { NO_COLOR: '1' } });
     // A syncer that ends by itself is started again.
@@ -192,14 +203,21 @@ describe('clustersync run', () => {
       assert.deepEqual((await stored())?.paused, ['syncer']);
     }
 
-    // A change on the destination in the meantime is found, and the exit code reports it.
+    // A change on the destination in the meantime is found: it is not committed.
     const copied = pair.destination.client.db('shop').collection<Order>('orders');
     await copied.updateOne({ _id: 7 }, { $set: { text: 'changed' } });
-    await using last = await run(['--commit-when-caught-up']);
-    assert.equal((await last.end()).exitCode, 1, await last.errors());
-    const output = await last.output();
-    assert.match(output, /^Committed, but the two sides are DIFFERENT\.\n/);
-    assert.match(output, /^ {2}shop\.orders differentDocument _id \{"\$numberInt":"7"\} at text/m);
+    await using refused = await run(['--commit-when-caught-up', '--max-lag-seconds', '5']);
+    assert.equal((await refused.end()).exitCode, 4, await refused.errors());
+    const reasons = await refused.errors();
+    assert.match(reasons, /not committed, and paused: the verification has found 1 difference,/);
+    assert.match(reasons, /shop\.orders differentDocument _id \{"\$numberInt":"7"\} at text/);
+    assert.equal(await refused.output(), '');
+    const left = await stored();
+    assert.deepEqual([left?.state, left?.paused], ['RUNNING', ['syncer']]);
+
+    await using last = await run(['--commit-when-caught-up', '--no-verify']);
+    assert.equal((await last.end()).exitCode, 0, await last.errors());
+    assert.match(await last.output(), /^Committed\. Nothing was compared\.\n/);
   });
 
   it('ends so that the way back is open, and says how it is taken', async function () {
