@@ -5,6 +5,7 @@ import { MongoClient } from 'mongodb';
 import { skipBecause } from '../../runner/skip.ts';
 import type { CheckAnswer } from '../../../sync-api/json.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import { mongodBinary } from '../../ground/mongod/mongod-process.ts';
 import { noSmallDisk, resizeDisk } from '../../ground/mongod/small-disk.ts';
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
@@ -61,7 +62,7 @@ describe('POST /check of the disk of the destination', function () {
   describe('a replica set with a disk of its own', () => {
     let destination: ReplicaSet | undefined;
     before(async function () {
-      const reason = await noSmallDisk();
+      const reason = await noSmallDisk(await mongodBinary('destination'));
       if (reason !== undefined) skipBecause(this, reason);
       const diskBytes = 1_000 * MB;
       destination = await startReplicaSet({ members: 1, name: 'destination', diskBytes });
