@@ -51,6 +51,7 @@ describe('verifier API', function () {
         srcLastRecheckedTS: null,
         dstLastRecheckedTS: null,
         mismatchCount: 0,
+        unresolvedMismatchCount: null,
         mismatchKinds: [],
         mismatchNamespaces: [],
         mismatches: [],
