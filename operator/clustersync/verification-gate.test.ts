@@ -135,11 +135,6 @@ describe('what a commit waits for in its verification', () => {
     ],
     ['its rerun, while it runs', verification(checking, 'orders', 'again'), waiting],
     [
-      'a changed spec of it',
-      verification({ ...checking, observedGeneration: 1 }, 'orders', undefined, { generation: 2 }),
-      waiting,
-    ],
-    [
       'another one, while it is being deleted',
       verification(checking, 'orders', undefined, { deletionTimestamp: 'now' }),
       waiting,

@@ -103,7 +103,7 @@ function causeOf({ kind, fact }: Doubt): ConditionCause {
 
 function doubtOf(
   { metadata, spec }: ClusterSync,
-  { metadata: { name, generation, deletionTimestamp }, status, spec: wanted }: SyncVerification,
+  { metadata: { name, deletionTimestamp }, status, spec: wanted }: SyncVerification,
   { isQuiet, syncStartedAt }: VerificationDemand,
 ): Doubt | undefined {
   const called = `the SyncVerification ${name}`;
@@ -112,11 +112,9 @@ function doubtOf(
   if (wanted.clusterSyncRef.name !== metadata.name)
     return stalled('belongs to another ClusterSync');
   if (deletionTimestamp !== undefined) return waiting('is being deleted');
+  // What it compares, and how, can be changed only together with rerun.
   if (wanted.rerun !== undefined && wanted.rerun !== status?.run?.rerun)
     return waiting('is about to run again');
-  // What was found with former options says nothing about the present ones.
-  if (status?.observedGeneration !== generation)
-    return waiting('has a spec that the operator has not taken up yet');
   // A verification that is not known to be about this sync is about another one.
   const isOfSync = syncStartedAt !== undefined && status?.run?.syncStartedAt === syncStartedAt;
   if (status?.completedAt !== undefined && !isOfSync)
