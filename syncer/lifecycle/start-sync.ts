@@ -70,23 +70,32 @@ export async function blockDestination(
   });
 }
 
-/** @throws SyncError DifferentSync if the existing sync was started by another body. */
-export function requireSameStart(body: unknown, { view, live }: Sync): void {
+/**
+ * A sync that is being reset is soon gone: then the state refuses any start.
+ * @throws SyncError DifferentSync if the existing sync was started by another body, or the start is for another sync.
+ */
+export function requireSameStart(body: unknown, digest: string | undefined, sync: Sync): void {
+  const { view, live } = sync;
   if (!view || live.resetUnderWay) return;
-  let options: StartOptions;
+  const options = optionsOf(body);
+  if (options) requireSameOptions(options, view);
+  sync.requireDigest(digest);
+}
+
+function optionsOf(body: unknown): StartOptions | undefined {
   try {
-    options = parseStartBody(body);
+    return parseStartBody(body);
   } catch {
     // The state refuses a body that could not start any sync.
-    return;
+    return undefined;
   }
-  requireSameOptions(options, view);
 }
 
 /**
  * Makes sure that a start would be accepted, or is the one that the sync was started with. Writes nothing.
  * @param known - the sync that this instance has been given, as it is in the store; undefined if there is none.
- * @throws SyncError as {@link createSync} does; NotAnInstance; DifferentSync if the sync was started with other options.
+ * @throws SyncError as {@link createSync} does; NotAnInstance; ResetUnderWay; DifferentSync if the sync was started with other
+ * options.
  */
 export async function checkStart(
   pair: ClusterPair,
@@ -96,15 +105,21 @@ export async function checkStart(
 ): Promise<void> {
   const { options } = request;
   const stored = await pair.recordOn(options.destination).readSync();
-  if (known) requireSameOptions(options, known);
+  if (known) requireAccepted(options, known);
   else if (!stored) {
     startedRecord(pair, request);
     await requireStart(new CheckSubject(pair, options), logger);
   } else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
   else {
     pair.requireMember(stored);
-    requireSameOptions(options, stored);
+    requireAccepted(options, stored);
   }
+}
+
+function requireAccepted(options: StartOptions, record: SyncRecord): void {
+  const resetUnderWay = resetError(record);
+  if (resetUnderWay) throw resetUnderWay;
+  requireSameOptions(options, record);
 }
 
 /**

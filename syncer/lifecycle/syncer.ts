@@ -164,8 +164,7 @@ export class Syncer {
     await this.#opening.promise;
     await this.#commands.run(async () => {
       const known = this.#sync;
-      if (known) requireSameStart(body, known);
-      known?.requireDigest(digest);
+      if (known) requireSameStart(body, digest, known);
       const pair = this.#needPair();
       known?.requireTaken('start');
       const request = parseStart(body);
