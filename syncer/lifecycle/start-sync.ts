@@ -12,6 +12,7 @@ import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { requireSameOptions, resetError, stateOf } from '../store/instances.ts';
+import { millisecondsBetween, momentNow, reliableMs } from '../store/instance-ownership.ts';
 import { newRecord, type SyncRecord, type SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
@@ -57,16 +58,32 @@ function startedRecord(
  * Blocks ordinary users on the destination, if the sync requires it: its start is answered once they cannot write there. The
  * record comes first, so that a process which takes over the sync knows what is blocked, and blocks it if this one did not get
  * that far.
+ * @param record - of the sync that was started.
+ * @throws SyncError SupersededByOtherInstance if this process was frozen, and the sync is over or committed by now: users may
+ * write to the destination.
  */
 export async function blockDestination(
-  { clients, signal }: ClusterPair,
-  { enableUserWriteBlocking, destination }: StartOptions,
+  pair: ClusterPair,
+  record: SyncRecord,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<void> {
+  const { clients, signal } = pair;
+  const { enableUserWriteBlocking, destination } = record.options;
   if (!enableUserWriteBlocking) return;
   await retrying({ signal, logger, monitor }, 'command', async () => {
-    await setWriteBlocking(clients[destination], true, signal);
+    const at = momentNow();
+    const stored = await pair.recordOn(destination).readSync();
+    const isSame = stored?.startedAt.getTime() === record.startedAt.getTime();
+    if (!isSame || stored.state !== 'RUNNING' || stored.reversals > 0)
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        'another process has taken over the sync that was started',
+      );
+    await setWriteBlocking(clients[destination], true, signal, () => {
+      if (millisecondsBetween(at, momentNow()) < reliableMs) return;
+      throw new SyncError('ClusterUnreachable', 'the start of the sync was confirmed long ago');
+    });
   });
 }
 

@@ -174,7 +174,7 @@ export class Syncer {
       this.#logger.info({ options, limits }, 'started');
       try {
         await naming(async () => {
-          await blockDestination(pair, options, this.monitor, this.#logger);
+          await blockDestination(pair, sync.live.stored, this.monitor, this.#logger);
         });
       } finally {
         // The sync is stored: if its users could not be blocked, the work reports that too.
