@@ -31,7 +31,8 @@ const writes = new Set([
 
 /** A command that has not been answered. */
 interface Unanswered {
-  readonly done: AbortController;
+  /** Ends the question whether the server is working on it; undefined while none was asked. */
+  asking?: AbortController;
   /** Bytes received in all when the server first said that it is not working on it. */
   missedAtBytes?: number;
 }
@@ -81,7 +82,7 @@ class GuardedConnection extends ZeroCopyConnection {
     const { right } = this.#watch.writeGuard;
     const isNeeded = writes.has(name) && right?.isNeededFor({ db: namespace.db, name, target });
     await this.#guard(isNeeded ? right : undefined, checkOf(command), options.signal);
-    const unanswered = { done: new AbortController() };
+    const unanswered: Unanswered = {};
     this.#unanswered = unanswered;
     try {
       return await super.command(namespace, command, readable, responseType);
@@ -92,7 +93,7 @@ class GuardedConnection extends ZeroCopyConnection {
       throw error;
     } finally {
       this.#unanswered = undefined;
-      unanswered.done.abort();
+      unanswered.asking?.abort();
     }
   }
 
@@ -175,7 +176,9 @@ class GuardedConnection extends ZeroCopyConnection {
 
   /** Never rejects. */
   async #waitOnOrGiveUp(unanswered: Unanswered, known: ServerConnection): Promise<void> {
-    const { signal } = unanswered.done;
+    // Most commands need none: its abort makes an exception each time.
+    unanswered.asking ??= new AbortController();
+    const { signal } = unanswered.asking;
     // A server that cannot be asked says nothing about the command.
     const isWorkedOn = await this.#watch.isWorkedOn(known, signal).catch(() => true);
     if (signal.aborted) return;

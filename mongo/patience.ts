@@ -3,6 +3,12 @@ import { isUnclear } from './server-errors.ts';
 /** How long to retry work whose errors are unclear. */
 const maxUnclearMs = 300_000;
 
+/**
+ * How much of the time between two errors counts at most: an attempt that took longer has got further, and the next error may
+ * be another one.
+ */
+const maxCountedMs = 60_000;
+
 /** Errors that were already waited out, by nested work. */
 const waitedOut = new WeakSet<Error>();
 
@@ -12,7 +18,10 @@ const waitedOut = new WeakSet<Error>();
  */
 export class Patience {
   readonly #now: () => number;
-  #sinceMs: number | undefined;
+  /** When the last error came; undefined if there was none. */
+  #lastMs: number | undefined;
+  /** The counted part of the time from the first error to the last. */
+  #countedMs = 0;
 
   /** @param now - a clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -22,20 +31,23 @@ export class Patience {
   /** True if the work may be retried after an error because that is unclear, and has not been for too long. */
   allows(error: unknown): error is Error {
     if (!isUnclear(error) || !(error instanceof Error) || waitedOut.has(error)) return false;
-    this.#sinceMs ??= this.#now();
-    if (this.#now() - this.#sinceMs < maxUnclearMs) return true;
+    const nowMs = this.#now();
+    this.#countedMs += Math.min(nowMs - (this.#lastMs ?? nowMs), maxCountedMs);
+    this.#lastMs = nowMs;
+    if (this.#countedMs < maxUnclearMs) return true;
     waitedOut.add(error);
     return false;
   }
 
   /** To be called when the work has succeeded, or fails for a known reason. */
   reset(): void {
-    this.#sinceMs = undefined;
+    this.#lastMs = undefined;
+    this.#countedMs = 0;
   }
 
   /** What to tell a person while it is retried. */
   get hint(): string {
-    const leftMs = maxUnclearMs - (this.#now() - (this.#sinceMs ?? this.#now()));
-    return `it is unknown whether the error is transient: the work ends in ${Math.ceil(leftMs / 1000)} s`;
+    const leftSeconds = Math.ceil((maxUnclearMs - this.#countedMs) / 1000);
+    return `it is unknown whether the error is transient: the work ends at the earliest in ${leftSeconds} s`;
   }
 }

@@ -67,7 +67,7 @@ describe('retrying', () => {
     };
     const patience = new Patience(clock.now);
     await assert.rejects(retrying(context, 'outer', inner, undefined, patience), /odd/);
-    assert.equal(runs, 3);
+    assert.equal(runs, 6);
   });
 
   it('does not count what passes by itself', async () => {
@@ -85,5 +85,29 @@ describe('retrying', () => {
       const run = failing(clock, [error]);
       await assert.rejects(retrying(context, 'work', run), error);
     }
+  });
+});
+
+describe('Patience', () => {
+  it('counts no more than a minute for an attempt: most of a longer one has succeeded', () => {
+    const clock = new Clock();
+    const patience = new Patience(clock.now);
+    const fails = (): boolean => {
+      clock.ms += 3_600_000;
+      return patience.allows(unclear());
+    };
+    const allowed = Array.from({ length: 6 }, fails);
+    assert.deepEqual(allowed, [true, true, true, true, true, false]);
+  });
+
+  it('counts all of the time of short attempts', () => {
+    const clock = new Clock();
+    const patience = new Patience(clock.now);
+    let count = 0;
+    while (patience.allows(unclear())) {
+      clock.ms += 10_000;
+      count++;
+    }
+    assert.equal(count, 30);
   });
 });

@@ -176,13 +176,12 @@ class ChangeFollower {
   #last: StreamPosition | undefined;
 
   constructor(parts: FollowParts, failed: (error: unknown) => void) {
-    const { source, destination, store, coordination, monitor, logger, pace } = parts;
+    const { source, destination, store, monitor, logger, pace } = parts;
     const { applyWorkers } = parts;
-    const isShared = coordination.share.count > 1;
     const applier = new ChangeApplier(source, destination, monitor, logger);
     this.#parts = parts;
     this.#checkpoints = new Checkpoints(store, monitor, failed);
-    this.#builder = new LeftIndexBuilder({ ...parts, isShared }, failed);
+    this.#builder = new LeftIndexBuilder(parts, failed);
     const range = applyWorkers === undefined ? batchesUnderWay : exactly(applyWorkers);
     this.#queues = new ChangeQueues<TrackedCollection, DocumentChange>({
       ...batchSize,

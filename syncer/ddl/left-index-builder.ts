@@ -8,7 +8,7 @@ import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Destination } from '../destination/destination.ts';
-import { LeaseLost } from '../instances/lease.ts';
+import type { Coordination } from '../instances/coordination.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { LeftIndexRecord } from '../store/left-index-store.ts';
@@ -32,11 +32,10 @@ interface BuilderParts {
   readonly destination: Destination;
   readonly catalog: TrackedCatalog;
   readonly store: WorkStore;
+  readonly coordination: Coordination;
   readonly monitor: SyncMonitor;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Whether other instances work on the sync: one of them may have left an index, or built it. */
-  readonly isShared: boolean;
 }
 
 /**
@@ -87,32 +86,32 @@ export class LeftIndexBuilder {
         await this.#round();
       } catch (error) {
         if (signal.aborted) return;
-        // Another instance builds them.
-        const isOthers = error instanceof LeaseLost;
-        if (!isOthers && !isOfServer(error)) throw error;
-        const reason = messageOf(error);
-        if (!isOthers) logger.debug({ reason }, 'left indexes are retried later');
+        if (!isOfServer(error)) throw error;
+        logger.debug({ reason: messageOf(error) }, 'left indexes are retried later');
       }
       await sleep(roundMs, either).catch(() => undefined);
     }
   }
 
   async #round(): Promise<void> {
-    const { isShared, store } = this.#parts;
+    const { coordination, store } = this.#parts;
     const { leftIndexes } = this.#parts.destination;
-    if (isShared) await leftIndexes.refresh();
+    // Another instance may have left an index, or built it.
+    if (coordination.share.count > 1) await leftIndexes.refresh();
     const now = performance.now();
     const next = leftIndexes.records.find(
       (record) => (this.#attempts.get(keyOf(record))?.nextMs ?? 0) <= now,
     );
     if (next === undefined || this.#barriers > 0) return;
-    store.requireLease();
-    this.#current = next;
-    try {
-      await this.#attempt(next);
-    } finally {
-      this.#current = undefined;
-    }
+    await coordination.whileCoordinator(async () => {
+      store.requireLease();
+      this.#current = next;
+      try {
+        await this.#attempt(next);
+      } finally {
+        this.#current = undefined;
+      }
+    });
   }
 
   async #attempt(record: LeftIndexRecord): Promise<void> {

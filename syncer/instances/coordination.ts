@@ -33,6 +33,11 @@ export interface Coordination {
    * @param place - of the change. This instance has applied everything before it, and stored that.
    */
   meet(place: StreamPlace, apply: () => Promise<void>): Promise<void>;
+  /**
+   * Does work beside the changes that only the coordinator does. It is left to another instance if that one is the coordinator by
+   * now: this one does not become the coordinator again before the work has ended.
+   */
+  whileCoordinator(run: () => Promise<void>): Promise<void>;
   /** Keeps what is known of the other instances up to date, until the signal is aborted. */
   watch(signal: AbortSignal): Promise<void>;
 }
@@ -54,6 +59,10 @@ export class Alone implements Coordination {
 
   async meet(_place: StreamPlace, apply: () => Promise<void>): Promise<void> {
     await apply();
+  }
+
+  async whileCoordinator(run: () => Promise<void>): Promise<void> {
+    await run();
   }
 
   async watch(signal: AbortSignal): Promise<void> {

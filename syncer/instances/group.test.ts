@@ -123,6 +123,31 @@ describe('Group', () => {
     await assert.rejects(watching);
   });
 
+  it('is not the coordinator again before work beside the changes has ended, and ends that', async () => {
+    const stop = new AbortController();
+    const { world, lease, group, passes } = ground(stop.signal);
+    const held = Promise.withResolvers<undefined>();
+    const watching = group.watch(stop.signal);
+    await passes();
+    const working = group.whileCoordinator(async () => {
+      group.requireLease();
+      await held.promise;
+      group.requireLease();
+      assert.fail('it continues under another lease');
+    });
+    world.isFree = false;
+    await passes();
+    world.isFree = true;
+    await passes();
+    assert.equal(lease.isHeld, false);
+    held.resolve(undefined);
+    await working;
+    await passes();
+    assert.equal(lease.isHeld, true);
+    stop.abort();
+    await assert.rejects(watching);
+  });
+
   it('takes over once in a term, and need not read what it has changed itself', async () => {
     const { group, takeovers, endPhase } = ground(new AbortController().signal);
     for (const [phase, next] of [

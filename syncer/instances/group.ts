@@ -98,13 +98,24 @@ export class Group implements Coordination {
     if (!mine.isDone) await this.#retrying(reloadCatalog);
   }
 
+  async whileCoordinator(run: () => Promise<void>): Promise<void> {
+    this.#underWay++;
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+    } finally {
+      this.#underWay--;
+    }
+  }
+
   async watch(signal: AbortSignal): Promise<void> {
     const { live, fixCommitTime } = this.#parts;
     for (;;) {
       await this.#retrying(async () => {
         await this.#look();
         if (this.#lease.isHeld && isTimeOfCommitDue(live.stored))
-          await this.#whileCoordinator(fixCommitTime);
+          await this.whileCoordinator(fixCommitTime);
       });
       await sleep(watchMs, signal);
     }
@@ -121,7 +132,7 @@ export class Group implements Coordination {
     if (term === undefined)
       return `the coordinator (${live.coordinator ?? 'none yet'}) has not done its part`;
     const { takenAtMs } = this.#lease;
-    await this.#whileCoordinator(async () => {
+    await this.whileCoordinator(async () => {
       if (this.#takenOver !== term) await takeOver(takenAtMs);
       this.#takenOver = term;
       await run();
@@ -155,17 +166,5 @@ export class Group implements Coordination {
 
   async #retrying<T>(run: () => Promise<T>): Promise<T> {
     return await retrying(this.#parts, 'coordination', run);
-  }
-
-  /** Runs work that only the coordinator does: it is left to another instance if that one is the coordinator by now. */
-  async #whileCoordinator(run: () => Promise<void>): Promise<void> {
-    this.#underWay++;
-    try {
-      await run();
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error;
-    } finally {
-      this.#underWay--;
-    }
   }
 }

@@ -19,8 +19,8 @@ describe('Lease', () => {
       world.running += ms;
       world.wall += ms;
     };
-    const leaseOf = (isPreferred: boolean): Lease =>
-      new Lease(store, isPreferred, () => [world.running, world.wall]);
+    const leaseOf = (isPreferred: boolean, its = store): Lease =>
+      new Lease(its, isPreferred, () => [world.running, world.wall]);
     return { world, pass, leaseOf };
   }
 
@@ -112,6 +112,26 @@ describe('Lease', () => {
     pass(3_000);
     await lease.keep();
     assert.equal(lease.takenAtMs, takenAtMs);
+  });
+
+  it('goes by the latest question that is answered, as several may be under way', async () => {
+    for (const late of [true, false]) {
+      const { pass, leaseOf } = ground();
+      const slow = Promise.withResolvers<boolean>();
+      let asked = 0;
+      const answer = async (): Promise<boolean> => (++asked === 2 ? await slow.promise : true);
+      const lease = leaseOf(true, { take: answer, renew: answer });
+      await lease.keep();
+      const { term } = lease;
+      pass(3_000);
+      const keeping = lease.keep();
+      pass(3_000);
+      await lease.keep();
+      pass(6_500);
+      slow.resolve(late);
+      await keeping;
+      assert.deepEqual([asked, lease.isHeld, lease.term], [3, true, term]);
+    }
   });
 
   it('is asked for now and then, however often it is kept', async () => {

@@ -32,6 +32,9 @@ export class Lease {
   #triedAt: Moment | undefined;
   /** When the last granted lease was requested; undefined if another instance has it. */
   #grantedAt: Moment | undefined;
+  /** How many times it was asked for, and which of these questions is the latest that was answered. */
+  #asked = 0;
+  #answered = 0;
   #term = 0;
   /** When the lease of this term was granted, by performance.now. */
   #takenAtMs = 0;
@@ -68,7 +71,8 @@ export class Lease {
   };
 
   /**
-   * Renews the lease when it is due, or requests it. To be called all the time.
+   * Renews the lease when it is due, or requests it. To be called all the time, also while an earlier call is under way: a slow
+   * answer to that is outdated then.
    * @param mayTake - false while work of this instance as the coordinator is under way: if another instance has had the lease
    * meanwhile, that work has to end first, and none of it may continue under another lease.
    */
@@ -77,6 +81,7 @@ export class Lease {
     if (this.#triedAt !== undefined && this.#since(this.#triedAt) < this.#intervalMs) return;
     const at = this.#now();
     this.#triedAt = at;
+    const number = ++this.#asked;
     const mayBeFirst = this.#isPreferred || this.#since(this.#begunAt) >= courtesyMs;
     const wasGranted = this.#grantedAt !== undefined;
     const isGranted = wasGranted
@@ -86,6 +91,8 @@ export class Lease {
       this.#term++;
       this.#takenAtMs = performance.now();
     }
+    if (number < this.#answered) return;
+    this.#answered = number;
     this.#grantedAt = isGranted ? at : undefined;
   }
 

@@ -12,6 +12,7 @@ import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { requireSameOptions, resetError, stateOf } from '../store/instances.ts';
+import { millisecondsBetween, momentNow, reliableMs } from '../store/instance-ownership.ts';
 import { newRecord, type SyncRecord, type SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
 
@@ -57,36 +58,61 @@ function startedRecord(
  * Blocks ordinary users on the destination, if the sync requires it: its start is answered once they cannot write there. The
  * record comes first, so that a process which takes over the sync knows what is blocked, and blocks it if this one did not get
  * that far.
+ * @param record - of the sync that was started.
+ * @throws SyncError SupersededByOtherInstance if this process was frozen, and the sync is over or committed by now: users may
+ * write to the destination.
  */
 export async function blockDestination(
-  { clients, signal }: ClusterPair,
-  { enableUserWriteBlocking, destination }: StartOptions,
+  pair: ClusterPair,
+  record: SyncRecord,
   monitor: SyncMonitor,
   logger: Logger,
 ): Promise<void> {
+  const { clients, signal } = pair;
+  const { enableUserWriteBlocking, destination } = record.options;
   if (!enableUserWriteBlocking) return;
   await retrying({ signal, logger, monitor }, 'command', async () => {
-    await setWriteBlocking(clients[destination], true, signal);
+    const at = momentNow();
+    const stored = await pair.recordOn(destination).readSync();
+    const isSame = stored?.startedAt.getTime() === record.startedAt.getTime();
+    if (!isSame || stored.state !== 'RUNNING' || stored.reversals > 0)
+      throw new SyncError(
+        'SupersededByOtherInstance',
+        'another process has taken over the sync that was started',
+      );
+    await setWriteBlocking(clients[destination], true, signal, () => {
+      if (millisecondsBetween(at, momentNow()) < reliableMs) return;
+      throw new SyncError('ClusterUnreachable', 'the start of the sync was confirmed long ago');
+    });
   });
 }
 
-/** @throws SyncError DifferentSync if the existing sync was started by another body. */
-export function requireSameStart(body: unknown, { view, live }: Sync): void {
+/**
+ * A sync that is being reset is soon gone: then the state refuses any start.
+ * @throws SyncError DifferentSync if the existing sync was started by another body, or the start is for another sync.
+ */
+export function requireSameStart(body: unknown, digest: string | undefined, sync: Sync): void {
+  const { view, live } = sync;
   if (!view || live.resetUnderWay) return;
-  let options: StartOptions;
+  const options = optionsOf(body);
+  if (options) requireSameOptions(options, view);
+  sync.requireDigest(digest);
+}
+
+function optionsOf(body: unknown): StartOptions | undefined {
   try {
-    options = parseStartBody(body);
+    return parseStartBody(body);
   } catch {
     // The state refuses a body that could not start any sync.
-    return;
+    return undefined;
   }
-  requireSameOptions(options, view);
 }
 
 /**
  * Makes sure that a start would be accepted, or is the one that the sync was started with. Writes nothing.
  * @param known - the sync that this instance has been given, as it is in the store; undefined if there is none.
- * @throws SyncError as {@link createSync} does; NotAnInstance; DifferentSync if the sync was started with other options.
+ * @throws SyncError as {@link createSync} does; NotAnInstance; ResetUnderWay; DifferentSync if the sync was started with other
+ * options.
  */
 export async function checkStart(
   pair: ClusterPair,
@@ -96,15 +122,21 @@ export async function checkStart(
 ): Promise<void> {
   const { options } = request;
   const stored = await pair.recordOn(options.destination).readSync();
-  if (known) requireSameOptions(options, known);
+  if (known) requireAccepted(options, known);
   else if (!stored) {
     startedRecord(pair, request);
     await requireStart(new CheckSubject(pair, options), logger);
   } else if (!pair.isBetween(stored, options.destination)) throw otherSync(options);
   else {
     pair.requireMember(stored);
-    requireSameOptions(options, stored);
+    requireAccepted(options, stored);
   }
+}
+
+function requireAccepted(options: StartOptions, record: SyncRecord): void {
+  const resetUnderWay = resetError(record);
+  if (resetUnderWay) throw resetUnderWay;
+  requireSameOptions(options, record);
 }
 
 /**

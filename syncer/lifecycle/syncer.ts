@@ -164,8 +164,7 @@ export class Syncer {
     await this.#opening.promise;
     await this.#commands.run(async () => {
       const known = this.#sync;
-      if (known) requireSameStart(body, known);
-      known?.requireDigest(digest);
+      if (known) requireSameStart(body, digest, known);
       const pair = this.#needPair();
       known?.requireTaken('start');
       const request = parseStart(body);
@@ -175,7 +174,7 @@ export class Syncer {
       this.#logger.info({ options, limits }, 'started');
       try {
         await naming(async () => {
-          await blockDestination(pair, options, this.monitor, this.#logger);
+          await blockDestination(pair, sync.live.stored, this.monitor, this.#logger);
         });
       } finally {
         // The sync is stored: if its users could not be blocked, the work reports that too.

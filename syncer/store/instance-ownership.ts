@@ -6,7 +6,7 @@ import { SyncError } from '../../service/errors.ts';
  * How long a process relies on the store's confirmation that the instance is its own. A process that takes over the instance
  * waits longer before it writes (maxHeldMs), unless the connections of this one have ended.
  */
-const reliableMs = 20_000;
+export const reliableMs = 20_000;
 
 /** Collections where writes are conditional on the expected content, the ownership included. */
 const conditional: readonly unknown[] = ['sync', 'instances'];

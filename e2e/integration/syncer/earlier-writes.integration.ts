@@ -34,45 +34,55 @@ describe('writes whose connections were given up', () => {
     await proxied[Symbol.asyncDispose]();
   });
 
-  it('are waited for while the network may deliver them', async () => {
-    await using admin = new MongoClient(proxied.set.uri('admin'));
-    await using destination = createClusterClient({
-      uri: proxied.set.uri('syncer'),
-      option: 'cluster1',
-      appName: 'clustersync syncer syncer',
-    });
-    const logged: string[] = [];
-    const logger = createLogger('syncer', 'info', (line) => logged.push(line));
-    const signal = AbortSignal.timeout(120_000);
-    const shop = destination.decoded.db('shop');
-    const insert = { insert: 'items', documents: [{ text: 'late' }] };
-    for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('late'));
-    await runCommand(shop, { create: 'items' }, { signal });
-    // Not by a deadline: the server would be told of it, and give the insert up by itself on a busy machine.
-    const givenUp = new AbortController();
-    const failed = assert.rejects(runCommand(shop, insert, { signal: givenUp.signal }));
-    await until('it is held', () => proxied.proxies.some(({ stranded }) => stranded > 0));
-    givenUp.abort();
-    await failed;
+  const late = [
+    { insert: 'items', documents: [{ text: 'late' }] },
+    {
+      ...{ findAndModify: 'items', query: { _id: 1 }, upsert: true },
+      update: { $set: { text: 'late' } },
+    },
+  ];
+  for (const write of late) {
+    const [name] = Object.keys(write);
+    it(`are waited for while the network may deliver them: ${name}`, async () => {
+      await using admin = new MongoClient(proxied.set.uri('admin'));
+      await using destination = createClusterClient({
+        uri: proxied.set.uri('syncer'),
+        option: 'cluster1',
+        appName: 'clustersync syncer syncer',
+      });
+      const logged: string[] = [];
+      const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+      const signal = AbortSignal.timeout(120_000);
+      const shop = destination.decoded.db('shop');
+      for (const proxy of proxied.proxies) proxy.strandAt((bytes) => bytes.includes('late'));
+      await admin.db('shop').dropDatabase();
+      await runCommand(shop, { create: 'items' }, { signal });
+      // Not by a deadline: the server would be told of it, and give the insert up by itself on a busy machine.
+      const givenUp = new AbortController();
+      const failed = assert.rejects(runCommand(shop, write, { signal: givenUp.signal }));
+      await until('it is held', () => proxied.proxies.some(({ stranded }) => stranded > 0));
+      givenUp.abort();
+      await failed;
 
-    let isOver = false;
-    const waiting = awaitEarlierWrites({
-      destination: ofReplicaSet(destination),
-      signal,
-      logger,
-      monitor,
-    }).then(() => {
-      isOver = true;
+      let isOver = false;
+      const waiting = awaitEarlierWrites({
+        destination: ofReplicaSet(destination),
+        signal,
+        logger,
+        monitor,
+      }).then(() => {
+        isOver = true;
+      });
+      await until('it says that it waits', () => logged.length > 0);
+      assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
+      assert.equal(isOver, false);
+      const items = admin.db('shop').collection('items');
+      assert.equal(await items.countDocuments(), 0);
+      for (const proxy of proxied.proxies) proxy.release();
+      await waiting;
+      assert.equal(await items.countDocuments(), 1);
     });
-    await until('it says that it waits', () => logged.length > 0);
-    assert.match(logged.join(), /"connections":1.*waiting for earlier writes/);
-    assert.equal(isOver, false);
-    const items = admin.db('shop').collection('items');
-    assert.equal(await items.countDocuments(), 0);
-    for (const proxy of proxied.proxies) proxy.release();
-    await waiting;
-    assert.equal(await items.countDocuments(), 1);
-  });
+  }
 
   it('are waited for where another process has made them', async () => {
     const appName = 'clustersync syncer killed';

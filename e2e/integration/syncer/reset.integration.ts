@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { optionsDigest } from '../../../sync-api/options-digest.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { shareOfDay } from '../../ground/workload/chosen-seeds.ts';
@@ -258,13 +259,17 @@ describe('reset: the end of a sync for good', () => {
         { state: 'PAUSED', canCommit: false, info: null },
       );
       assert.ok(warnings?.some((text) => text.startsWith('the sync is being reset')));
-      for (const [command, body] of [
+      for (const [command, body, to] of [
         ['start', forward],
+        ['start', forward, { digest: optionsDigest(forward) }],
+        ['start', notProbing],
+        ['preflight', forward],
+        ['preflight', notProbing],
         ['resume', {}],
         ['commit', {}],
         ['reset', { destination: 'Clean' }],
       ] as const) {
-        const { status, body: answer } = await syncer.post(command, body);
+        const { status, body: answer } = await syncer.post(command, body, to);
         assert.deepEqual([command, status, answer['error']], [command, 409, 'ResetUnderWay']);
       }
       assert.equal((await syncer.post('reset', { destination: 'Keep' })).status, 200);

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
-import { commitAndWait, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { isBlocked } from './reset-outcome.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 const count = 12_000;
@@ -76,5 +77,25 @@ describe('a syncer whose place another process has taken', () => {
     await slowStore[Symbol.asyncDispose]();
     await commitAndWait(next);
     await pair.assertEqual();
+  });
+
+  it('was frozen in its start, and does not block the users of a destination that is in use since', async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    await using frozen = await pair.syncer();
+    const slow = await slowCommands(pair.destination, ['appendOplogNote'], 3_000);
+    const started = frozen.post('start', { ...forward, enableUserWriteBlocking: true });
+    const answered = started.catch(() => undefined);
+    const state = pair.destination.client.db('clustersync_internal').collection('sync');
+    await until('the sync is stored', async () => (await state.countDocuments()) > 0);
+    await frozen.kill('SIGSTOP');
+    await slow[Symbol.asyncDispose]();
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(next);
+    assert.equal(await isBlocked(pair.destination), false);
+    await frozen.kill('SIGCONT');
+    const answer = await answered;
+    assert.equal(await isBlocked(pair.destination), false);
+    assert.deepEqual([answer?.status, answer?.body['error']], [500, 'SupersededByOtherInstance']);
   });
 });
