@@ -152,7 +152,7 @@ describe('the operator with a sharded source, on a real API server', () => {
       assert.match(columns, /INSTANCES +COORDINATOR/);
       assert.match(
         columns,
-        /orders +Running +ChangeApplication +100 +7 +true +True .* 2\/2 +shard-0/,
+        /orders +Running +ChangeApplication +100 +7 +Unknown +True .* 2\/2 +shard-0/,
       );
 
       // commit: one takes it, the other one refuses it and is killed.
