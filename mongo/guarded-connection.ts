@@ -176,7 +176,7 @@ class GuardedConnection extends ZeroCopyConnection {
 
   /** Never rejects. */
   async #waitOnOrGiveUp(unanswered: Unanswered, known: ServerConnection): Promise<void> {
-    // Most commands need none: its abort makes an exception each time.
+    // Most commands need none, and each abort of a controller builds an exception.
     unanswered.asking ??= new AbortController();
     const { signal } = unanswered.asking;
     // A server that cannot be asked says nothing about the command.

@@ -100,6 +100,20 @@ describe('Patience', () => {
     assert.deepEqual(allowed, [true, true, true, true, true, false]);
   });
 
+  it('counts from the next error on after a success', () => {
+    const clock = new Clock();
+    const patience = new Patience(clock.now);
+    for (let count = 0; count < 9; count++) {
+      assert.equal(patience.allows(unclear()), true);
+      clock.ms += 50_000;
+      assert.equal(patience.allows(unclear()), true);
+      assert.match(patience.hint, / 250 s$/);
+      patience.reset();
+      clock.ms += 3_600_000;
+    }
+    assert.match(patience.hint, / 300 s$/);
+  });
+
   it('counts all of the time of short attempts', () => {
     const clock = new Clock();
     const patience = new Patience(clock.now);

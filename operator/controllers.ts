@@ -1,3 +1,4 @@
+import type { SyncVerificationStatus } from './api/sync-verification.ts';
 import { DestinationClaims } from './clustersync/destination-claims.ts';
 import { holderSight } from './clustersync/holder-sight.ts';
 import { ClusterSyncReconciler } from './clustersync/reconcile.ts';
@@ -10,6 +11,7 @@ import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
 import { objectKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
+import { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
@@ -37,8 +39,10 @@ export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSigna
   logger.info('reconciling');
   const store = operandStoreOf(runtime);
   const turns = new QuestionTurns();
-  const syncs = runClusterSyncs(runtime, store, turns, leading);
-  const verifications = runVerifications(runtime, store, turns, leading);
+  const latestVerifications = new LatestStatuses<SyncVerificationStatus>();
+  const shared = { store, turns, latestVerifications };
+  const syncs = runClusterSyncs(runtime, shared, leading);
+  const verifications = runVerifications(runtime, shared, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
@@ -59,10 +63,16 @@ interface Running {
   readonly ended: Promise<void>;
 }
 
+/** What the controllers of both kinds share. */
+interface Shared {
+  readonly store: OperandStore;
+  readonly turns: QuestionTurns;
+  readonly latestVerifications: LatestStatuses<SyncVerificationStatus>;
+}
+
 function runClusterSyncs(
   runtime: OperatorRuntime,
-  store: OperandStore,
-  turns: QuestionTurns,
+  { store, turns, latestVerifications }: Shared,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches, watched, latest, logger, options } = runtime;
@@ -91,6 +101,7 @@ function runClusterSyncs(
         claims,
         holds,
         syncVerifications: caches.syncVerifications,
+        latestVerifications,
         recorder,
         latest,
         settings,
@@ -102,8 +113,7 @@ function runClusterSyncs(
 
 function runVerifications(
   runtime: OperatorRuntime,
-  store: OperandStore,
-  turns: QuestionTurns,
+  { store, turns, latestVerifications }: Shared,
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches } = runtime;
@@ -120,6 +130,7 @@ function runVerifications(
         store,
         monitor,
         recorder,
+        latest: latestVerifications,
         settings,
       });
       return { reconciler, background: [] };

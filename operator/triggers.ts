@@ -100,7 +100,8 @@ function isMilestone({
   old,
 }: Extract<ObjectEvent<ClusterSync>, { kind: 'updated' }>): boolean {
   const milestones = ({ status }: ClusterSync): unknown => [
-    status?.conditions,
+    // It follows the verifications.
+    status?.conditions?.filter(({ type }) => type !== 'ReadyToCommit'),
     status?.direction,
     status?.startedAt,
   ];

@@ -33,8 +33,8 @@ export interface ReportedVerification {
   readonly documentsCompared: number | undefined;
   readonly bytesCompared: number | undefined;
   readonly mismatchCount: number | undefined;
-  /** Differences that the last pass to end has left open. Undefined if the tool has no such field, null until a pass has ended. */
-  readonly unresolvedMismatchCount: number | null | undefined;
+  /** What the last pass to end has found. Undefined if the tool has no such field, null until a pass has ended. */
+  readonly lastPass: ReportedPass | null | undefined;
   readonly mismatchKinds: readonly MismatchCount[];
   /** The namespaces with the most of them. */
   readonly mismatchNamespaces: readonly MismatchCount[];
@@ -44,6 +44,19 @@ export interface ReportedVerification {
   readonly asOf: string | undefined;
   /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: JsonObject;
+}
+
+/** What a pass that has ended has found. */
+export interface ReportedPass {
+  readonly mismatchCount: number;
+  /** How long the oldest difference has lasted. */
+  readonly longestSeconds: number;
+  /** Whether it has compared everything that it had to. */
+  readonly isWhole: boolean;
+  /** For how long passes have been short: what was found before has been compared again since. */
+  readonly shortSeconds: number;
+  /** How long ago it has ended. */
+  readonly ageSeconds: number;
 }
 
 /** How many mismatches there are of a kind, or in a namespace. */
@@ -90,10 +103,7 @@ export function readVerification(progress: unknown): ReportedVerification | unde
     documentsCompared: numberOf(raw['documentsCompared']),
     bytesCompared: numberOf(raw['bytesCompared']),
     mismatchCount: wholeNumberOf(raw['mismatchCount']),
-    unresolvedMismatchCount:
-      raw['unresolvedMismatchCount'] === null
-        ? null
-        : wholeNumberOf(raw['unresolvedMismatchCount']),
+    lastPass: raw['lastPass'] === null ? null : passIn(objectOf(raw['lastPass'])),
     mismatchKinds: countsIn(raw['mismatchKinds'], 'kind'),
     mismatchNamespaces: countsIn(raw['mismatchNamespaces'], 'namespace'),
     mismatches: arrayOf(raw['mismatches']).map(objectOf).map(readMismatch),
@@ -134,6 +144,23 @@ export function readMismatch(mismatch: JsonObject): ReportedMismatch {
 function errorTextOf(value: unknown): string | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** Undefined unless all of it is there: half of it says nothing. */
+function passIn(pass: JsonObject): ReportedPass | undefined {
+  const count = (name: keyof ReportedPass): number => wholeNumberOf(pass[name]) ?? -1;
+  const { isWhole } = pass;
+  if (typeof isWhole !== 'boolean') return undefined;
+  const read = {
+    isWhole,
+    mismatchCount: count('mismatchCount'),
+    longestSeconds: count('longestSeconds'),
+    shortSeconds: count('shortSeconds'),
+    ageSeconds: count('ageSeconds'),
+  };
+  return Object.values(read).some((value) => typeof value === 'number' && value < 0)
+    ? undefined
+    : read;
 }
 
 function countedIn(proof: unknown): ReportedVerification['documentsCounted'] {

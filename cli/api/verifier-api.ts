@@ -17,8 +17,6 @@ export interface VerificationProgress {
   readonly generation: number;
   /** The time that all of this describes, if the verifier does not know the latest state; null if it does. */
   readonly asOf: string | null;
-  /** Differences that the last pass to end has left open: null until everything has been compared once. */
-  readonly unresolvedMismatchCount: number | null;
   /** Of the current pass; null while the amount of work is unknown. */
   readonly fraction: number | null;
   readonly secondsLeft: number | null;
@@ -85,7 +83,6 @@ export function verificationOf(reported: ReportedVerification): VerificationProg
     error: reported.error ?? null,
     generation,
     asOf: reported.asOf ?? null,
-    unresolvedMismatchCount: reported.unresolvedMismatchCount ?? null,
     fraction:
       done === undefined || total === undefined || total === 0 ? null : Math.min(1, done / total),
     secondsLeft: stats.secondsLeft ?? null,

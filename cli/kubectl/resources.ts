@@ -88,9 +88,9 @@ export function readSync(object: JsonObject): SyncResource {
 }
 
 function readyToCommitIn(conditions: readonly Condition[]): SyncResource['readyToCommit'] {
-  const { status = 'False' } = conditions.find(({ type }) => type === 'ReadyToCommit') ?? {};
+  const { status } = conditions.find(({ type }) => type === 'ReadyToCommit') ?? {};
   if (status === 'True') return 'yes';
-  return status === 'Unknown' ? 'unknown' : 'no';
+  return status === 'False' ? 'no' : 'unknown';
 }
 
 /** Reads a SyncVerification as the API server returns it. */

@@ -17,8 +17,6 @@ import { connectionsOf, reachBoth, type Sides } from './reach.ts';
 import { startBodyOf } from './start-body.ts';
 import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { reportCommand, summaryOf, summaryText } from './summary.ts';
-import { harmless } from '../../service/harmless.ts';
-import { countOf } from '../../service/quantities.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
 
@@ -156,8 +154,7 @@ async function carryOut(run: Run): Promise<number> {
         return isReady || (isUnattended && following.differencesRemain);
       });
       if (!isOver(migration.sync)) {
-        if (isUnattended && migration.differencesRemain)
-          return await leaveDifferent(run, migration);
+        if (isUnattended && migration.differencesRemain) return await leaveDifferent(run);
         if (!options.commitWhenCaughtUp && !screen.isInteractive) return await leave(run);
         await agree(run, migration);
       }
@@ -227,24 +224,16 @@ async function leave(run: Run): Promise<number> {
   return runExitCode.notCommitted;
 }
 
-/** How many differences are printed. */
-const maxPrinted = 10;
-
 /** Leaves a sync whose destination differs: somebody has to decide what to do. */
-async function leaveDifferent(run: Run, { verification }: Migration): Promise<number> {
-  const { screen, instances, page, signal } = run;
+async function leaveDifferent({ screen, instances, page, signal }: Run): Promise<number> {
   await instances.command('pause', 'RUNNING', await instances.ready(signal), signal);
-  const count = countOf(verification?.unresolvedMismatchCount ?? 0, 'difference');
-  const text = `not committed, and paused: the verification has found ${count}, and rechecking them has not helped`;
+  const text = 'not committed, and paused: the verification has found differences that remain';
   page?.stop(text);
-  screen.step(`${text}.`, 'warning');
-  for (const line of (verification?.mismatches ?? []).slice(0, maxPrinted))
-    screen.step(harmless(line), 'warning');
-  screen.step(`All differences: ${reportCommand}`);
+  screen.step(`${text}. All of them: ${reportCommand}`, 'warning');
   screen.step(
-    'Correct the destination (clustersync repair), then run the same command again. To commit without comparing, add --no-verify.',
+    'Start a syncer with the same connection strings, run clustersync repair, end the syncer, and run the same command again. To commit without comparing, add --no-verify.',
   );
-  return runExitCode.differentBefore;
+  return runExitCode.differencesRemain;
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { CommitReadiness } from '../../dashboard/api/sync-view.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { SyncProgress } from '../api/combine.ts';
@@ -9,8 +10,7 @@ import { RateMeter } from '../render/rate-meter.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { Instances } from '../api/instances.ts';
 import type { RunOptions } from './options.ts';
-import { commitReadiness } from './commit-readiness.ts';
-import { OpenDifferences } from './open-differences.ts';
+import { commitReadiness, differencesRemain } from './commit-readiness.ts';
 import type { Programs } from './programs.ts';
 
 const pollMs = 500;
@@ -39,13 +39,10 @@ export class Migration {
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;
-  readonly #open: OpenDifferences;
-  #differencesRemain = false;
   #isCommitSent = false;
 
   constructor(settings: MigrationSettings, sync: SyncProgress) {
     this.#settings = settings;
-    this.#open = new OpenDifferences(settings.options.maxLagSeconds);
     this.#sync = sync;
   }
 
@@ -59,7 +56,8 @@ export class Migration {
 
   /** Whether the verification has found differences that neither the lag nor changes under way explain. */
   get differencesRemain(): boolean {
-    return this.#differencesRemain;
+    const { options } = this.#settings;
+    return this.#verification !== undefined && differencesRemain(this.#verification, options);
   }
 
   /**
@@ -77,7 +75,7 @@ export class Migration {
     }
   }
 
-  /** Asks repeatedly, while the migration runs, until the word is typed. */
+  /** Asks repeatedly, while the migration runs, until the word is typed while a commit is advisable. */
   async askFor(word: string, question: string): Promise<void> {
     const { screen, signal } = this.#settings;
     const over = new AbortController();
@@ -86,8 +84,10 @@ export class Migration {
       const either = AbortSignal.any([signal, over.signal]);
       while (!isAnswered) {
         const answer = (await screen.ask(question, either)).trim();
-        isAnswered = answer === word;
-        if (!isAnswered) screen.step(`that was not ${word}: nothing done`);
+        const { isReady, message } = this.#readiness;
+        isAnswered = answer === word && isReady;
+        if (answer !== word) screen.step(`that was not ${word}: nothing done`);
+        else if (!isReady) screen.step(`not yet, nothing done: ${message}`, 'warning');
       }
     };
     // Aborted by one of the two: stop asking.
@@ -140,6 +140,10 @@ export class Migration {
     await this.follow(({ verification }) => verification?.verdict != null);
   }
 
+  get #readiness(): CommitReadiness {
+    return commitReadiness(this.#sync, this.#verification, this.#settings.options);
+  }
+
   async #look(): Promise<View> {
     const { instances, signal, options } = this.#settings;
     const { progress, error: unanswered } = await instances.read(signal);
@@ -161,7 +165,7 @@ export class Migration {
       warning ??= error;
     }
     return {
-      commitReadiness: commitReadiness(this.#sync, this.#verification, options),
+      commitReadiness: this.#readiness,
       sync: this.#sync,
       collections: isCopying ? this.#collections : undefined,
       verification: this.#verification,
@@ -172,7 +176,7 @@ export class Migration {
   }
 
   async #verify(atMs: number): Promise<void> {
-    const { programs, screen, signal, options } = this.#settings;
+    const { programs, screen, signal } = this.#settings;
     if (!this.#verifier) {
       // Each sync has its own verification, even if the destination holds one of an earlier sync.
       const attempt = Date.parse(this.#sync.startedAt ?? '');
@@ -185,11 +189,6 @@ export class Migration {
     if (atMs - this.#verifierAskedAtMs < verifierPollMs) return;
     this.#verification = await this.#verifier.progress(signal);
     this.#verifierAskedAtMs = atMs;
-    const isLagSmall = commitReadiness(this.#sync, undefined, {
-      ...options,
-      verify: false,
-    }).isReady;
-    this.#differencesRemain = this.#open.remain(this.#verification, isLagSmall, atMs);
     const { error } = this.#verification;
     if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
   }

@@ -89,7 +89,7 @@ export const runExitCode = {
   /** Caught up and paused: there was nobody to ask whether to commit. */
   notCommitted: 3,
   /** Not committed, and paused: the verification has found differences, and they remain. */
-  differentBefore: 4,
+  differencesRemain: 4,
   /** Ended by Ctrl-C or SIGTERM, and paused. */
   interrupted: 130,
   /** The summary could not be written. */

@@ -19,7 +19,8 @@ interface Beginning {
 
 /**
  * The progress of the sync on the destination, whichever that is.
- * @throws SyncError why it has stopped; DifferentSync takes precedence, as the failure of another sync says nothing about this one.
+ * @throws SyncError why it has stopped; DifferentSync and ResetUnderWay take precedence, as the failure of another sync, or of one that
+ *   is about to be gone, says nothing about this one.
  */
 export async function lookAtSync({ body, instances, signal }: Question): Promise<SyncProgress> {
   try {
@@ -29,7 +30,8 @@ export async function lookAtSync({ body, instances, signal }: Question): Promise
     try {
       await instances.preflight(body, signal);
     } catch (refusal) {
-      if (refusal instanceof SyncError && refusal.name === 'DifferentSync') throw refusal;
+      const isOfOther = ['DifferentSync', 'ResetUnderWay'];
+      if (refusal instanceof SyncError && isOfOther.includes(refusal.name)) throw refusal;
     }
     throw error;
   }

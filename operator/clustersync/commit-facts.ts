@@ -144,7 +144,12 @@ function obstacleOf(
   const ofVerification = obstacleOfVerification(
     clusterSync,
     verifications.find(({ metadata }) => metadata.name === verificationRef.name),
-    { isQuiet: hold !== undefined, syncStartedAt: syncStartIn(clusterSync, assessment) },
+    {
+      isQuiet: hold !== undefined,
+      // It is asked again once the workloads have stopped.
+      explainingLagSeconds: options.workloads && !hold ? options.maxLagSeconds : undefined,
+      syncStartedAt: syncStartIn(clusterSync, assessment),
+    },
   );
   return ofVerification && { cause: ofVerification };
 }

@@ -71,8 +71,8 @@ export interface World extends OperandSecrets {
   /** What the last check before the start has found. */
   readonly check: CheckView;
   readonly statefulSet: StatefulSet | undefined;
-  /** Why the StatefulSet has not created a pod that it lacks. */
-  readonly podRefusal?: PodRefusal | undefined;
+  /** Why pods that do not exist have not been created, by their names. */
+  readonly podRefusals?: ReadonlyMap<string, PodRefusal>;
   /** By name. */
   readonly pods: ReadonlyMap<string, Pod>;
   /** By the id of the instance. */
@@ -139,7 +139,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       pod: state,
       // The status keeps what a former process said; it does not count as an answer of this one.
       observation: observation?.process === state?.process ? observation : undefined,
-      refusal: world.podRefusal,
+      refusal: world.podRefusals?.get(instance.podName),
     };
   });
   // Running pods have already read their Secrets: a missing one is no reason to report that the sync does not continue.

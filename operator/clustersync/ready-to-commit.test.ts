@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
+import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import { isUrgent } from './status.ts';
+import { verificationsFor } from './verification-gate.ts';
 import { automatic } from './testing/automatic-commits.ts';
 import { answers, changed, clusterSync, manual, runningWorld } from './testing/worlds.ts';
 
@@ -41,17 +42,24 @@ function verification(given: Given = {}): SyncVerification {
           ...{ message: '', lastTransitionTime: 'x' },
         },
       ],
-      verifier: { progress: { phase: 'recheck', unresolvedMismatchCount: unresolved } },
+      verifier: { progress: { phase: 'recheck', lastPass: lastPassOf(unresolved) } },
     },
   };
+}
+
+function lastPassOf(mismatchCount: number | null): object | null {
+  const quiet = { longestSeconds: 0, isWhole: true, shortSeconds: 60, ageSeconds: 0 };
+  return mismatchCount === null ? null : { ...quiet, mismatchCount };
 }
 
 function statusIn(
   verifications: readonly SyncVerification[],
   spec: Partial<ClusterSyncSpec> = {},
   world: World = runningWorld(changes),
+  metadata: Partial<ClusterSync['metadata']> = {},
 ): ClusterSyncStatus {
-  const object = clusterSync({ commit, ...spec });
+  const made = clusterSync({ commit, ...spec });
+  const object = { ...made, metadata: { ...made.metadata, ...metadata } };
   return decide(object, { ...world, commit: { ...world.commit, verifications } }).status;
 }
 
@@ -70,7 +78,8 @@ describe('the condition ReadyToCommit', () => {
     );
   });
 
-  const differs = 'the SyncVerification check has found differences, and rechecks them';
+  const differs =
+    'the SyncVerification check has found differences, and rechecks them: documents that are written all the time may differ until writes stop';
   const cases: readonly (readonly [string, readonly SyncVerification[], string])[] = [
     ['none', [], 'Unknown NotVerified: no SyncVerification compares the data of this sync'],
     [
@@ -120,6 +129,42 @@ describe('the condition ReadyToCommit', () => {
     });
   }
 
+  it('is about the verifications of its own namespace, and the one that its commit waits for', () => {
+    const own = verification();
+    const others = [
+      verification({ metadata: { namespace: 'another' } }),
+      verification({ spec: { clusterSyncRef: { name: 'other' } } }),
+    ];
+    const referenced = verification({
+      ...{ name: 'awaited', spec: { clusterSyncRef: { name: 'other' } } },
+    });
+    const sync = clusterSync({ commit: { ...commit, verificationRef: { name: 'awaited' } } });
+    assert.deepEqual(verificationsFor(sync, [...others, own, referenced]), [own, referenced]);
+  });
+
+  it('is not kept from it by one that has ended without a verdict', () => {
+    const ended = verification({ name: 'ended' });
+    const failed = { ...ended, status: { ...ended.status, completedAt: 'now', phase: 'Failed' } };
+    assert.match(told([failed as SyncVerification, verification()]), /^True Verified/);
+    const different = { ...failed, status: { ...failed.status, verdict: 'Different' } };
+    assert.match(
+      told([different as SyncVerification, verification()]),
+      /^False VerificationFailed/,
+    );
+  });
+
+  it('remembers differences of a verifier that does not answer any more', () => {
+    const silent = verification({ name: 'silent', unresolved: 2 });
+    const conditions = (silent.status?.conditions ?? []).map((one) => {
+      return { ...one, reason: 'VerifierUnreachable' };
+    });
+    const gone = { ...silent, status: { ...silent.status, conditions } };
+    assert.match(
+      told([gone as SyncVerification, verification()]),
+      /^False WaitingFor.* silent has/,
+    );
+  });
+
   it('needs one verification without a doubt, whatever others are about to do', () => {
     const other = verification({ name: 'another', unresolved: null });
     assert.match(told([other, verification()]), /^True Verified/);
@@ -127,12 +172,31 @@ describe('the condition ReadyToCommit', () => {
 
   const verified = [verification()];
   const unreachable = { sinceMs: nowMs - 6_000, description: 'refused' };
-  const moments: readonly (readonly [string, Partial<ClusterSyncSpec>, World, RegExp])[] = [
+  const moments: readonly (readonly [
+    string,
+    Partial<ClusterSyncSpec>,
+    World,
+    RegExp,
+    Partial<ClusterSync['metadata']>?,
+  ])[] = [
     [
       'the lag is high',
       {},
       runningWorld(changed(changes, { lagTimeSeconds: 11 })),
       /^False WaitingForLag: the lag is more than 10 s/,
+    ],
+    [
+      'it is being deleted',
+      {},
+      runningWorld(changes),
+      /^False Resetting: the ClusterSync is being deleted/,
+      { deletionTimestamp: 'now' },
+    ],
+    [
+      'its lag is unknown',
+      {},
+      runningWorld(changed(changes, { lagTimeSeconds: null })),
+      /^Unknown WaitingForLag: the lag is unknown/,
     ],
     ['it is suspended', { suspend: true }, runningWorld(changes), /^False SuspendedByUser/],
     ['it is to be paused', { state: 'Paused' }, runningWorld(changes), /^False Pausing/],
@@ -168,9 +232,9 @@ describe('the condition ReadyToCommit', () => {
       /^False Committing/,
     ],
   ];
-  for (const [when, spec, world, expected] of moments) {
+  for (const [when, spec, world, expected, metadata] of moments) {
     it(`is not True while ${when}`, () => {
-      assert.match(told(verified, spec, world), expected);
+      assert.match(told(verified, spec, world, metadata), expected);
     });
   }
 

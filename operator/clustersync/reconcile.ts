@@ -1,7 +1,7 @@
 import { checkConnectionString } from '../../mongo/connection-options.ts';
 import { toSyncError } from '../../service/errors.ts';
 import { clusterSyncs, type ClusterSync, type ClusterSyncStatus } from '../api/clustersync.ts';
-import type { SyncVerification } from '../api/sync-verification.ts';
+import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import type { HoldKeeper } from '../commit/hold-keeper.ts';
 import type { CommitStep } from '../commit/plan.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -32,6 +32,7 @@ import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
 import type { StartChecks } from './start-checks.ts';
 import { isUrgent } from './status.ts';
+import { verificationsFor } from './verification-gate.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** What reconciling ClusterSyncs needs. */
@@ -45,6 +46,8 @@ export interface ClusterSyncReconcilerOptions {
   readonly claims: DestinationClaims;
   readonly holds: HoldKeeper;
   readonly syncVerifications: ObjectLookup<SyncVerification>;
+  /** Their statuses, including those not written yet. */
+  readonly latestVerifications: LatestStatuses<SyncVerificationStatus>;
   readonly recorder: EventRecorder;
   /** Receives every status, for the metrics. */
   readonly latest: LatestStatuses<ClusterSyncStatus>;
@@ -215,11 +218,10 @@ export class ClusterSyncReconciler {
     { rejection, workloads }: Pick<World, 'rejection'> & Partial<Pick<CommitWorld, 'workloads'>>,
     signal: AbortSignal,
   ): Promise<Decision> {
-    const { settings, store, monitor, holds, syncVerifications } = this.#options;
+    const { settings, store, monitor, holds } = this.#options;
+    const { syncVerifications, latestVerifications } = this.#options;
     const { spec, metadata } = clusterSync;
-    const { namespace } = metadata;
     const name = syncerName(clusterSync);
-    const referenced = spec.commit.verificationRef?.name;
     // There is nothing left to do for it.
     const mayBeOld = isAtRest(clusterSync);
     const asked = { sides: spec, options: spec.syncer, mayBeOld };
@@ -241,17 +243,16 @@ export class ClusterSyncReconciler {
         workloads,
         verifications: mayBeOld
           ? []
-          : syncVerifications
-              .list()
-              .filter(
-                (one) =>
-                  one.metadata.namespace === namespace &&
-                  (one.spec.clusterSyncRef.name === metadata.name ||
-                    one.metadata.name === referenced),
-              ),
+          : verificationsFor(clusterSync, syncVerifications.list()).map((one) =>
+              latestVerifications.newest(one),
+            ),
       },
       ...{ statefulSet, pods },
-      podRefusal: await store.podRefusal(statefulSet, pods.size < podNames.length, signal),
+      podRefusals: await store.podRefusals(
+        statefulSet,
+        podNames.filter((podName) => !pods.has(podName)),
+        signal,
+      ),
       observations,
       rejection,
       nowMs: this.#clock.wallMs(),

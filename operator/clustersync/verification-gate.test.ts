@@ -40,6 +40,10 @@ describe('what a commit waits for in its verification', () => {
     verificationStatus: counts,
     verifier: { progress: { phase: 'recheck' } },
   };
+  const quiet = {
+    ...{ mismatchCount: 0, longestSeconds: 0, isWhole: true },
+    ...{ shortSeconds: 60, ageSeconds: 0 },
+  };
   const equal: SyncVerificationStatus = {
     ...checking,
     phase: 'Succeeded',
@@ -142,26 +146,30 @@ describe('what a commit waits for in its verification', () => {
     ['nothing, where it knows of no difference', verification(checking), undefined],
     ...(
       [
-        ['the end of a pass, where none has ended', null, waiting],
-        ['the recheck of what its last pass has found', 2, waiting],
-        ['nothing, where its last pass has left nothing open', 0, undefined],
-        ['what the counts say, where it reports nonsense', '2', undefined],
-        ['a number of differences below zero', -1, waiting],
+        ['the end of a pass, where none has ended', null, 0, waiting],
+        ['the recheck of what its last pass has found', { mismatchCount: 2 }, 0, waiting],
+        ['what the pass under way has found', {}, 1, waiting],
+        ['what was not compared', { isWhole: false }, 0, waiting],
+        ['nothing, where its last pass has found none', {}, 0, undefined],
       ] as const
-    ).map(([what, unresolvedMismatchCount, expected]) => {
-      // The current pass has found nothing yet, or something that changes right now.
-      const now = { ...counts, addedTasks: 1, failedTasks: expected ? 0 : 1 };
-      const verificationStatus = unresolvedMismatchCount === '2' ? counts : now;
-      const verifier = { progress: { phase: 'recheck', unresolvedMismatchCount } };
-      const given = verification({ ...checking, verificationStatus, verifier });
-      return [what, given, expected] as const;
+    ).map(([what, given, failedTasks, expected]) => {
+      // The current pass has just begun.
+      const verificationStatus = { ...counts, addedTasks: 1, failedTasks };
+      const lastPass = given && { ...quiet, ...given };
+      const verifier = { progress: { phase: 'recheck', lastPass } };
+      return [what, verification({ ...checking, verificationStatus, verifier }), expected] as const;
     }),
     [
-      'nothing, though something is to be compared again',
+      'the end of a pass with another tool, which begins with nothing',
       verification({
         ...checking,
         verificationStatus: { ...counts, recheckTasks: 5, processingTasks: 1 },
       }),
+      waiting,
+    ],
+    [
+      'nothing with another tool, though something is to be compared again',
+      verification({ ...checking, verificationStatus: { ...counts, recheckTasks: 5 } }),
       undefined,
     ],
     [
@@ -182,6 +190,23 @@ describe('what a commit waits for in its verification', () => {
       );
     });
   }
+
+  it('is no difference that the lag explains, where it is asked again once writes have stopped', () => {
+    const commit = { ...spec.commit, workloads: [web], maxLagSeconds: 10 };
+    const stepWith = (lastPass: object, isHeld: boolean) => {
+      const verificationStatus = { ...counts, failedTasks: 1 };
+      const verifier = { progress: { phase: 'recheck', lastPass } };
+      const given = verification({ ...checking, verificationStatus, verifier });
+      const held = isHeld ? { hold: holdOf(commit) } : {};
+      const world = { ...held, workloads: views(isHeld ? 0 : 3), verifications: [given] };
+      const { commit: step, status } = decideIn(runningWorld(changes), { commit }, world);
+      return `${step.kind} ${phaseAndReadiness(status)}`;
+    };
+    const recent = { ...quiet, mismatchCount: 1, longestSeconds: 10 };
+    assert.match(stepWith(recent, false), /^record .* StoppingWorkloads/);
+    assert.match(stepWith({ ...recent, longestSeconds: 11 }, false), /WaitingForVerification/);
+    assert.match(stepWith(recent, true), /WaitingForVerification/);
+  });
 
   it('is the last comparison, too, once nothing writes any more', () => {
     const commit = { ...spec.commit, workloads: [web] };

@@ -1,3 +1,4 @@
+import { failedTasks, openDifferences } from '../../sync-api/open-differences.ts';
 import { readVerification } from '../../sync-api/verifier-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
@@ -8,14 +9,19 @@ import type { ConditionCause } from '../operand/condition-cause.ts';
 export interface VerificationDemand {
   /** Writes have stopped, so nothing may be left to compare. Before that, there always is. */
   readonly isQuiet: boolean;
+  /**
+   * Undefined if it may know of no difference. Otherwise of those that this lag explains: for what is checked again before the
+   * commit, once writes have stopped. Where documents are written all the time, some always differ until then.
+   */
+  readonly explainingLagSeconds: number | undefined;
   /** See `syncStartOf`. */
   readonly syncStartedAt: string | undefined;
 }
 
 /** Why a verification does not show that the destination has the data of the source. */
 interface Doubt {
-  /** differences: it has found some. */
-  readonly kind: 'waiting' | 'stalled' | 'differences' | 'failed';
+  /** differences, different: it has found some; different, failed: it has ended. */
+  readonly kind: 'waiting' | 'stalled' | 'differences' | 'different' | 'failed';
   readonly fact: string;
 }
 
@@ -42,6 +48,7 @@ export function obstacleOfVerification(
     case 'differences':
       return { ...causeOf(doubt), message: `${doubt.fact}: the commit waits for it` };
     case 'stalled':
+    case 'different':
     case 'failed': {
       const message = `${doubt.fact}: the operator does not commit. ${runAgain}`;
       return { ...causeOf(doubt), message };
@@ -49,10 +56,23 @@ export function obstacleOfVerification(
   }
 }
 
+/** The SyncVerifications that a decision about a ClusterSync depends on: those about it, and the one that its commit waits for. */
+export function verificationsFor(
+  { metadata, spec }: ClusterSync,
+  all: readonly SyncVerification[],
+): readonly SyncVerification[] {
+  const referenced = spec.commit.verificationRef?.name;
+  return all.filter(
+    (one) =>
+      one.metadata.namespace === metadata.namespace &&
+      (one.spec.clusterSyncRef.name === metadata.name || one.metadata.name === referenced),
+  );
+}
+
 /**
  * Why no SyncVerification shows that the destination has the data of the source; undefined once one of the whole sync has compared
  * everything and knows of no difference, and no other one knows of any.
- * @param verifications - those in the namespace of the ClusterSync.
+ * @param verifications - as {@link verificationsFor} selects them.
  */
 export function doubtOfAll(
   clusterSync: ClusterSync,
@@ -67,7 +87,9 @@ export function doubtOfAll(
     )
     .map((verification) => ({
       isWhole: verification.spec.filter === undefined,
-      doubt: doubtOf(clusterSync, verification, { isQuiet: false, syncStartedAt }),
+      doubt: doubtOf(clusterSync, verification, {
+        ...{ isQuiet: false, explainingLagSeconds: undefined, syncStartedAt },
+      }),
     }));
   const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
   if (different) return causeOf(different);
@@ -82,7 +104,7 @@ export function doubtOfAll(
 }
 
 function isOfDifferences(doubt: Doubt | undefined): boolean {
-  return doubt?.kind === 'differences' || doubt?.kind === 'failed';
+  return doubt?.kind === 'differences' || doubt?.kind === 'different';
 }
 
 function causeOf({ kind, fact }: Doubt): ConditionCause {
@@ -94,6 +116,7 @@ function causeOf({ kind, fact }: Doubt): ConditionCause {
       const message = `${fact}. ${runAgain}`;
       return { reason: 'WaitingForVerification', message, level: 'stalled' };
     }
+    case 'different':
     case 'failed': {
       const message = `${fact}. ${runAgain}`;
       return { reason: 'VerificationFailed', message, level: 'stalled' };
@@ -104,7 +127,7 @@ function causeOf({ kind, fact }: Doubt): ConditionCause {
 function doubtOf(
   { metadata, spec }: ClusterSync,
   { metadata: { name, deletionTimestamp }, status, spec: wanted }: SyncVerification,
-  { isQuiet, syncStartedAt }: VerificationDemand,
+  { isQuiet, explainingLagSeconds, syncStartedAt }: VerificationDemand,
 ): Doubt | undefined {
   const called = `the SyncVerification ${name}`;
   const waiting = (what: string): Doubt => ({ kind: 'waiting', fact: `${called} ${what}` });
@@ -126,37 +149,62 @@ function doubtOf(
       : stalled('has ended, and no longer covers the data');
   }
   if (isOfThis && status.completedAt !== undefined) {
-    const isDifferent = status.verdict === 'Different';
-    const what = isDifferent ? 'has found differences' : 'has ended without a verdict';
-    return { kind: 'failed', fact: `${called} ${what}` };
+    return status.verdict === 'Different'
+      ? { kind: 'different', fact: `${called} has found differences` }
+      : { kind: 'failed', fact: `${called} has ended without a verdict` };
   }
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
+  const known = knownDifferences(status, explainingLagSeconds);
+  if (known === 'some') {
+    const fact = `${called} has found differences, and rechecks them: documents that are written all the time may differ until writes stop`;
+    return { kind: 'differences', fact };
+  }
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking') return waiting('reports no current progress');
-  const { unresolved, left, waitingForNext } = countsOf(status);
-  if (unresolved === null) return waiting('has not compared everything once');
-  if (unresolved !== 0)
-    return { kind: 'differences', fact: `${called} has found differences, and rechecks them` };
+  if (known === 'unknown') return waiting('has not compared everything once');
+  const { left, waitingForNext } = countsOf(status);
   return isQuiet && left + waitingForNext > 0
     ? waiting('is comparing the latest changes')
     : undefined;
 }
 
+/** What a running verification knows of differences. @param explainingLagSeconds - see {@link VerificationDemand}. */
+function knownDifferences(
+  status: SyncVerificationStatus,
+  explainingLagSeconds: number | undefined,
+): 'none' | 'some' | 'unknown' {
+  const reported = readVerification(status.verifier?.progress);
+  const mayBeRecent = explainingLagSeconds !== undefined;
+  const { verificationStatus } = status;
+  const open =
+    reported &&
+    openDifferences({ lastPass: reported.lastPass, verificationStatus }, explainingLagSeconds ?? 0);
+  switch (open) {
+    case 'none':
+    case 'unknown':
+      return open;
+    case 'recent':
+      return mayBeRecent ? 'none' : 'some';
+    case 'old':
+      return 'some';
+    case undefined: {
+      // Another tool tells only what the pass under way has found, which begins with nothing.
+      if (failedTasks(verificationStatus) > 0) return 'some';
+      const isFirstOver = mayBeRecent && reported?.phase === 'recheck';
+      return isFirstOver || countsOf(status).isOver ? 'none' : 'unknown';
+    }
+  }
+}
+
 /** The counts of the contract: those of the current pass, or of the last one until the next begins. */
-function countsOf({ verificationStatus, verifier }: SyncVerificationStatus) {
+function countsOf({ verificationStatus }: SyncVerificationStatus) {
   const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
   const counts = verificationStatus ?? {};
   const left = count(counts.addedTasks) + count(counts.processingTasks);
-  const isOver = left === 0 && count(counts.totalTasks) > 0;
-  const { phase, unresolvedMismatchCount: reported } = readVerification(verifier?.progress) ?? {};
-  const failed = count(counts.failedTasks) + count(counts.metadataMismatchTasks);
-  // Another tool tells only what the current pass has found, which begins with nothing.
-  const counted = phase === 'recheck' || isOver ? failed : null;
   return {
     left,
+    isOver: left === 0 && count(counts.totalTasks) > 0,
     waitingForNext: count(counts.recheckTasks),
-    /** Differences that are known; null until everything has been compared once. */
-    unresolved: reported === undefined ? counted : reported,
   };
 }

@@ -87,16 +87,16 @@ export class OperandStore {
     );
   }
 
-  /** Why a StatefulSet has not created a pod that it lacks; undefined if it lacks none, or if that is unknown. */
-  async podRefusal(
+  /** Why the StatefulSet has not created pods that do not exist, by their names, as far as that is known. */
+  async podRefusals(
     statefulSet: StatefulSet | undefined,
-    isPodMissing: boolean,
+    missingPods: readonly string[],
     signal: AbortSignal,
-  ): Promise<PodRefusal | undefined> {
-    if (statefulSet && isPodMissing && statefulSet.spec?.replicas !== 0)
-      return await this.#refusals.read(statefulSet, signal);
+  ): Promise<ReadonlyMap<string, PodRefusal>> {
+    if (statefulSet && missingPods.length > 0 && statefulSet.spec?.replicas !== 0)
+      return await this.#refusals.read(statefulSet, missingPods, signal);
     if (statefulSet) this.#refusals.forget(statefulSet.metadata);
-    return undefined;
+    return new Map();
   }
 
   /**

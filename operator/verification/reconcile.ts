@@ -9,6 +9,7 @@ import { systemClock, type Clock } from '../kube/clock.ts';
 import type { ReconcileContext, ReconcileResult } from '../kube/controller.ts';
 import type { EventRecorder } from '../kube/event-recorder.ts';
 import { objectKey, parseKey } from '../kube/resource.ts';
+import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { OperandMonitor } from '../operand/monitor.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -28,6 +29,8 @@ export interface VerificationReconcilerOptions {
   readonly store: OperandStore;
   readonly monitor: OperandMonitor<VerifierProgress, VerifierCommand>;
   readonly recorder: EventRecorder;
+  /** Receives every status, for the ClusterSyncs that depend on it. */
+  readonly latest: LatestStatuses<SyncVerificationStatus>;
   readonly settings: OperandSettings;
   readonly clock?: Clock;
 }
@@ -44,7 +47,8 @@ export class VerificationReconciler {
   constructor(options: VerificationReconcilerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#status = new StatusWriter(options.client, syncVerifications, isUrgent, this.#clock);
+    const { client, latest } = options;
+    this.#status = new StatusWriter(client, syncVerifications, isUrgent, this.#clock, latest);
   }
 
   /** One pass for the SyncVerification of a key. */
@@ -119,12 +123,13 @@ export class VerificationReconciler {
     const asked = { sides: clusterSync?.spec, options: verification.spec.verifier };
     const statefulSet = store.statefulSet(verification, name);
     const pod = store.pods(verification, [podName]).get(podName);
+    const refusals = await store.podRefusals(statefulSet, pod ? [] : [podName], signal);
     return decide(verification, {
       settings,
       clusterSync,
       ...(await store.secrets(verification, asked, signal)),
       ...{ statefulSet, pod },
-      podRefusal: await store.podRefusal(statefulSet, !pod, signal),
+      podRefusal: refusals.get(podName),
       observation: monitor.observations(objectKey(verification.metadata)).get(processId),
       rejection,
       nowMs: this.#clock.wallMs(),

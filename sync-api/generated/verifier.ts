@@ -150,9 +150,9 @@ export interface VerificationProgress {
    */
   mismatchCount: number;
   /**
-   * differences found by the last pass that has ended; 0 if they are explained by documents that change while they are compared: the pass before has found some, too, and each of those is gone, or its document has changed again. Null until a pass has ended
+   * what the last pass that has ended has found, which is known also while another pass is under way; null until a pass has ended
    */
-  unresolvedMismatchCount: number | null;
+  lastPass: LastPass | null;
   /**
    * count by kind: `{"kind": ..., "count": ...}`
    */
@@ -233,6 +233,32 @@ export interface ClusterTime {
      */
     i: number;
   };
+}
+export interface LastPass {
+  /**
+   * number of the pass
+   */
+  generation: number;
+  /**
+   * differences that it has found
+   */
+  mismatchCount: number;
+  /**
+   * how long the oldest of them has lasted, in passes one after the other; a change of the document begins it again
+   */
+  longestSeconds: number;
+  /**
+   * whether it has compared everything that it had to, and stored all differences; false, for example, if a server has refused to read a collection
+   */
+  isWhole: boolean;
+  /**
+   * the time from the end of the last pass that took more than a minute, the first one at least, to the end of this one: what that pass has found has been compared again and again since
+   */
+  shortSeconds: number;
+  /**
+   * how long ago it has ended
+   */
+  ageSeconds: number;
 }
 export interface Mismatch {
   /**

@@ -9,6 +9,7 @@ import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Coordination } from '../instances/coordination.ts';
+import { LeaseLost } from '../instances/lease.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { LeftIndexRecord } from '../store/left-index-store.ts';
@@ -86,15 +87,18 @@ export class LeftIndexBuilder {
         await this.#round();
       } catch (error) {
         if (signal.aborted) return;
-        if (!isOfServer(error)) throw error;
-        logger.debug({ reason: messageOf(error) }, 'left indexes are retried later');
+        // Another instance builds them.
+        const isOthers = error instanceof LeaseLost;
+        if (!isOthers && !isOfServer(error)) throw error;
+        const reason = messageOf(error);
+        if (!isOthers) logger.debug({ reason }, 'left indexes are retried later');
       }
       await sleep(roundMs, either).catch(() => undefined);
     }
   }
 
   async #round(): Promise<void> {
-    const { coordination, store } = this.#parts;
+    const { coordination } = this.#parts;
     const { leftIndexes } = this.#parts.destination;
     // Another instance may have left an index, or built it.
     if (coordination.share.count > 1) await leftIndexes.refresh();
@@ -103,18 +107,16 @@ export class LeftIndexBuilder {
       (record) => (this.#attempts.get(keyOf(record))?.nextMs ?? 0) <= now,
     );
     if (next === undefined || this.#barriers > 0) return;
-    await coordination.whileCoordinator(async () => {
-      store.requireLease();
-      this.#current = next;
-      try {
-        await this.#attempt(next);
-      } finally {
-        this.#current = undefined;
-      }
-    });
+    const requireTerm = coordination.requireThisTerm();
+    this.#current = next;
+    try {
+      await this.#attempt(next, requireTerm);
+    } finally {
+      this.#current = undefined;
+    }
   }
 
-  async #attempt(record: LeftIndexRecord): Promise<void> {
+  async #attempt(record: LeftIndexRecord, requireTerm: () => void): Promise<void> {
     const { destination, logger, signal, store } = this.#parts;
     const { leftIndexes } = destination;
     // Read from the store: another coordinator may have changed it since this instance read it.
@@ -145,7 +147,7 @@ export class LeftIndexBuilder {
     const startMs = performance.now();
     let refusedMs = 0;
     try {
-      await this.#build(tracked, wanted);
+      await this.#build(tracked, wanted, requireTerm);
       logger.info(names, 'a left index is built');
       await leftIndexes.remove(record);
     } catch (error) {
@@ -163,13 +165,18 @@ export class LeftIndexBuilder {
     }
   }
 
-  async #build(tracked: TrackedCollection, spec: IndexSpec): Promise<void> {
+  async #build(
+    tracked: TrackedCollection,
+    spec: IndexSpec,
+    requireTerm: () => void,
+  ): Promise<void> {
     const { catalog, kind, leftIndexes } = this.#parts.destination;
     const startMs = performance.now();
     try {
       await catalog.createIndexes(tracked.namespace, [spec], {
         collectionUUID: tracked.destinationUuid ?? undefined,
         comment: backgroundBuild,
+        assertMaySend: requireTerm,
       });
     } catch (error) {
       if (!isIndexRefused(error)) throw error;

@@ -30,6 +30,8 @@ export interface IndexSettings {
   readonly comment?: string;
   /** For a caller that waits for a majority itself. */
   readonly writeConcern?: WriteConcernSettings;
+  /** Throws if it must not be sent any more. Default: if this instance may not change the catalog. */
+  readonly assertMaySend?: () => void;
 }
 
 /** The error for a collection that was created, but is not listed afterwards. */
@@ -132,7 +134,12 @@ export class DestinationCatalog {
   async createIndexes(
     { db, coll }: Namespace,
     indexes: readonly IndexSpec[],
-    { collectionUUID, comment, writeConcern = majority }: IndexSettings = {},
+    {
+      collectionUUID,
+      comment,
+      writeConcern = majority,
+      assertMaySend = this.#requireLease,
+    }: IndexSettings = {},
   ): Promise<void> {
     const command = {
       createIndexes: coll,
@@ -140,7 +147,7 @@ export class DestinationCatalog {
       ...(collectionUUID ? { collectionUUID } : {}),
       ...(comment === undefined ? {} : { comment }),
     };
-    await this.#change(db, command, writeConcern);
+    await this.#change(db, command, writeConcern, assertMaySend);
   }
 
   /** Drops an index; one that is not there counts as dropped. */
@@ -242,8 +249,13 @@ export class DestinationCatalog {
     return answer.field('cursor').field('firstBatch').list().length === 0;
   }
 
-  async #change(db: string, change: Document, writeConcern = majority): Promise<void> {
-    const command = checkedWhenSent({ ...change, writeConcern }, this.#requireLease);
+  async #change(
+    db: string,
+    change: Document,
+    writeConcern = majority,
+    assertMaySend = this.#requireLease,
+  ): Promise<void> {
+    const command = checkedWhenSent({ ...change, writeConcern }, assertMaySend);
     const { decoded } = this.#deployment;
     await runCommand(decoded.db(db), command, { signal: this.#signal, deadlineMs: 'none' });
   }

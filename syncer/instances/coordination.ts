@@ -34,10 +34,12 @@ export interface Coordination {
    */
   meet(place: StreamPlace, apply: () => Promise<void>): Promise<void>;
   /**
-   * Does work beside the changes that only the coordinator does. It is left to another instance if that one is the coordinator by
-   * now: this one does not become the coordinator again before the work has ended.
+   * For work beside the changes that only the coordinator does, and that must not continue in a later term: another coordinator may
+   * have changed the catalog in between. The sync does not wait for its end.
+   * @returns throws LeaseLost once the present term has ended.
+   * @throws LeaseLost if this instance is not the coordinator.
    */
-  whileCoordinator(run: () => Promise<void>): Promise<void>;
+  requireThisTerm(): () => void;
   /** Keeps what is known of the other instances up to date, until the signal is aborted. */
   watch(signal: AbortSignal): Promise<void>;
 }
@@ -61,8 +63,9 @@ export class Alone implements Coordination {
     await apply();
   }
 
-  async whileCoordinator(run: () => Promise<void>): Promise<void> {
-    await run();
+  requireThisTerm(): () => void {
+    this.requireLease();
+    return this.requireLease;
   }
 
   async watch(signal: AbortSignal): Promise<void> {

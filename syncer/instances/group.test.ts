@@ -7,7 +7,7 @@ import { LiveSync, type RecordPlace } from '../store/live-sync.ts';
 import type { InstanceRecord, SyncRecord } from '../store/records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
 import { Group, type GroupParts } from './group.ts';
-import { Lease } from './lease.ts';
+import { Lease, LeaseLost } from './lease.ts';
 
 /** A change of the catalog, and an earlier one. */
 const place = { text: '82b', time: new Timestamp({ t: 20, i: 1 }) };
@@ -123,27 +123,24 @@ describe('Group', () => {
     await assert.rejects(watching);
   });
 
-  it('is not the coordinator again before work beside the changes has ended, and ends that', async () => {
+  it('lets no work beside the changes continue in a later term', async () => {
     const stop = new AbortController();
     const { world, lease, group, passes } = ground(stop.signal);
-    const held = Promise.withResolvers<undefined>();
+    assert.throws(() => group.requireThisTerm(), LeaseLost);
     const watching = group.watch(stop.signal);
     await passes();
-    const working = group.whileCoordinator(async () => {
-      group.requireLease();
-      await held.promise;
-      group.requireLease();
-      assert.fail('it continues under another lease');
-    });
+    const requireTerm = group.requireThisTerm();
+    await passes();
+    requireTerm();
     world.isFree = false;
     await passes();
+    assert.throws(requireTerm, LeaseLost);
+    // Such work keeps nobody from the lease, however long it takes.
     world.isFree = true;
     await passes();
-    assert.equal(lease.isHeld, false);
-    held.resolve(undefined);
-    await working;
-    await passes();
     assert.equal(lease.isHeld, true);
+    assert.throws(requireTerm, LeaseLost);
+    group.requireThisTerm()();
     stop.abort();
     await assert.rejects(watching);
   });

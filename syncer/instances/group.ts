@@ -98,15 +98,13 @@ export class Group implements Coordination {
     if (!mine.isDone) await this.#retrying(reloadCatalog);
   }
 
-  async whileCoordinator(run: () => Promise<void>): Promise<void> {
-    this.#underWay++;
-    try {
-      await run();
-    } catch (error) {
-      if (!(error instanceof LeaseLost)) throw error;
-    } finally {
-      this.#underWay--;
-    }
+  requireThisTerm(): () => void {
+    const { term } = this.#lease;
+    const requireTerm = (): void => {
+      if (term === undefined || this.#lease.term !== term) throw new LeaseLost();
+    };
+    requireTerm();
+    return requireTerm;
   }
 
   async watch(signal: AbortSignal): Promise<void> {
@@ -115,7 +113,7 @@ export class Group implements Coordination {
       await this.#retrying(async () => {
         await this.#look();
         if (this.#lease.isHeld && isTimeOfCommitDue(live.stored))
-          await this.whileCoordinator(fixCommitTime);
+          await this.#whileCoordinator(fixCommitTime);
       });
       await sleep(watchMs, signal);
     }
@@ -132,7 +130,7 @@ export class Group implements Coordination {
     if (term === undefined)
       return `the coordinator (${live.coordinator ?? 'none yet'}) has not done its part`;
     const { takenAtMs } = this.#lease;
-    await this.whileCoordinator(async () => {
+    await this.#whileCoordinator(async () => {
       if (this.#takenOver !== term) await takeOver(takenAtMs);
       this.#takenOver = term;
       await run();
@@ -166,5 +164,17 @@ export class Group implements Coordination {
 
   async #retrying<T>(run: () => Promise<T>): Promise<T> {
     return await retrying(this.#parts, 'coordination', run);
+  }
+
+  /** Runs work that only the coordinator does: it is left to another instance if that one is the coordinator by now. */
+  async #whileCoordinator(run: () => Promise<void>): Promise<void> {
+    this.#underWay++;
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof LeaseLost)) throw error;
+    } finally {
+      this.#underWay--;
+    }
   }
 }

@@ -134,6 +134,26 @@ describe('Lease', () => {
     }
   });
 
+  it('begins one term when it was asked for twice, whichever answer comes first', async () => {
+    for (const isInOrder of [true, false]) {
+      const { pass, leaseOf } = ground();
+      const [first, second] = [Promise.withResolvers<boolean>(), Promise.withResolvers<boolean>()];
+      let asked = 0;
+      const take = async (): Promise<boolean> => await (++asked === 1 ? first : second).promise;
+      const lease = leaseOf(true, { take, renew: () => Promise.resolve(true) });
+      const keeping = [lease.keep()];
+      pass(500);
+      keeping.push(lease.keep());
+      const terms: unknown[] = [];
+      for (const answer of isInOrder ? [first, second] : [second, first]) {
+        answer.resolve(true);
+        await keeping[answer === first ? 0 : 1];
+        terms.push(lease.term);
+      }
+      assert.deepEqual([asked, ...terms], [2, 1, 1]);
+    }
+  });
+
   it('is asked for now and then, however often it is kept', async () => {
     const { world, pass, leaseOf } = ground();
     const lease = leaseOf(true);

@@ -87,12 +87,12 @@ export class Lease {
     const isGranted = wasGranted
       ? await this.#store.renew(leaseMs)
       : await this.#store.take(leaseMs, mayBeFirst);
-    if (isGranted && !wasGranted) {
+    if (number < this.#answered) return;
+    this.#answered = number;
+    if (isGranted && this.#grantedAt === undefined) {
       this.#term++;
       this.#takenAtMs = performance.now();
     }
-    if (number < this.#answered) return;
-    this.#answered = number;
     this.#grantedAt = isGranted ? at : undefined;
   }
 

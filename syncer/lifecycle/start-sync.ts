@@ -73,9 +73,11 @@ export async function blockDestination(
   if (!enableUserWriteBlocking) return;
   await retrying({ signal, logger, monitor }, 'command', async () => {
     const at = momentNow();
-    const stored = await pair.recordOn(destination).readSync();
+    // A new primary may not know yet that a majority has the record.
+    const stored = await pair.recordOn(destination).readSyncOfPrimary();
     const isSame = stored?.startedAt.getTime() === record.startedAt.getTime();
-    if (!isSame || stored.state !== 'RUNNING' || stored.reversals > 0)
+    const isRunning = isSame && stored.state === 'RUNNING' && stored.reset === null;
+    if (!isRunning || stored.reversals > 0)
       throw new SyncError(
         'SupersededByOtherInstance',
         'another process has taken over the sync that was started',

@@ -29,7 +29,7 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
       srcLastRecheckedTS: comparedUpTo(summary, 'source'),
       dstLastRecheckedTS: comparedUpTo(summary, 'destination'),
       mismatchCount,
-      unresolvedMismatchCount: record?.lastPass?.unresolved ?? null,
+      lastPass: lastPass(summary),
       mismatchKinds: mismatchCounts.kinds,
       mismatchNamespaces: mismatchCounts.namespaces,
       mismatches,
@@ -53,6 +53,20 @@ function comparedUpTo(
   const pass = record?.generation;
   const times = pass?.noted === null ? pass.comparedUpTo : pass?.readAfter;
   return times ? { $timestamp: { t: times[side].t, i: times[side].i } } : null;
+}
+
+function lastPass({ record, atMs }: Summary): VerificationProgress['lastPass'] {
+  if (!record?.lastPass) return null;
+  const { generation, mismatches, longestMs, isWhole, endedAt, shortSince } = record.lastPass;
+  return {
+    generation,
+    mismatchCount: mismatches,
+    longestSeconds: Math.ceil(longestMs / 1000),
+    isWhole,
+    shortSeconds: Math.max(0, Math.floor((endedAt.getTime() - shortSince.getTime()) / 1000)),
+    // The process that has recorded it may have another clock.
+    ageSeconds: Math.max(0, Math.floor((atMs - endedAt.getTime()) / 1000)),
+  };
 }
 
 function staleText(asOf: string): string {

@@ -16,9 +16,9 @@ import type { Stores } from '../store/stores.ts';
 import { readCoverage } from './coverage.ts';
 import type { CoordinatorLease } from './coordinator-lease.ts';
 import { expectedNotes } from './notes.ts';
+import { passResult } from './pass-result.ts';
 import { planPass } from './plan-pass.ts';
 import { notProven } from './prove.ts';
-import { formerOf, unresolvedMismatches } from './unresolved.ts';
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
@@ -117,18 +117,22 @@ export class PassRunner {
   }
 
   /** Determines from the record what a pass has found, and of which collections it has read every document. */
-  async #recordEnd(pass: PassRecord, { failed, isOverflowing }: TaskCounts): Promise<void> {
+  async #recordEnd(pass: PassRecord, counts: TaskCounts): Promise<void> {
     const { coverages, mismatches } = this.#context.stores;
     const { run, record } = this.#lease;
     const { covered, problems, noted } = await readCoverage(this.#context, run, pass);
     const { number: generation } = pass;
-    const numbers = await mismatches.numbers({ run, generation });
-    const found = { ...numbers, failed, isOverflowing };
-    const unresolved = unresolvedMismatches(found, formerOf(pass, record.lastPass));
+    const found = await mismatches.numbers({ run, generation });
     // Meanwhile another coordinator may have planned the next pass and deleted these tasks: then they prove nothing.
     await this.#lease.update({
       generation: { ...pass, noted: pass.noted ?? noted },
-      lastPass: { generation, mismatches: numbers.mismatches, unresolved },
+      lastPass: passResult(pass, record.lastPass, {
+        ...found,
+        // A task that was disturbed has failed, and stores nothing.
+        mismatches: Math.max(found.mismatches, counts.failed),
+        isWhole: counts.disturbed === 0 && !counts.isOverflowing && problems.length === 0,
+        endedAt: new Date(),
+      }),
     });
     await coverages.add(run, covered);
     if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);

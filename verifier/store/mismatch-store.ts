@@ -7,7 +7,7 @@ import { inGroupsOf } from '../../service/groups.ts';
 import type { MismatchPage, VerificationProgress } from '../../sync-api/json.ts';
 import { mismatchForms, type Mismatch, type MismatchView } from '../compare/mismatch.ts';
 import { onStore, type MetadataStore } from './metadata-store.ts';
-import type { PassKey } from './records.ts';
+import type { PassKey, PassResult } from './records.ts';
 
 interface StoredMismatch extends Document {
   _id: string;
@@ -80,7 +80,7 @@ export class MismatchStore {
         const firstFoundAt = since.get(mismatch) ?? foundAt;
         // The process that has found it first may have another clock.
         const durationMs = Math.max(0, foundAt.getTime() - firstFoundAt.getTime());
-        const times = { firstFoundAt, foundAt, durationMs, isLasting: since.has(mismatch) };
+        const times = { firstFoundAt, foundAt, durationMs };
         const of = isOfDocument(mismatch.view) ? 'documents' : 'namespaces';
         return {
           replaceOne: {
@@ -170,22 +170,21 @@ export class MismatchStore {
     };
   }
 
-  /** How many differences a pass has found, and how many of them the pass before has found, too, of documents unchanged since. */
-  async numbers(pass: PassKey): Promise<{ readonly mismatches: number; readonly lasting: number }> {
+  /** How many differences a pass has found, and how long the oldest of them has lasted. */
+  async numbers(pass: PassKey): Promise<Pick<PassResult, 'mismatches' | 'longestMs'>> {
     const { signal } = this.#store;
-    const lasting = { $sum: { $cond: ['$isLasting', 1, 0] } };
     const pipeline = [
       { $match: range(pass) },
-      { $group: { _id: null, mismatches: { $sum: 1 }, lasting } },
+      { $group: { _id: null, mismatches: { $sum: 1 }, longestMs: { $max: '$durationMs' } } },
     ];
     const [row] = await onStore(this.#store, async () => {
       return await readWhole(this.#mismatches.aggregate(pipeline, { signal }));
     });
-    if (!row) return { mismatches: 0, lasting: 0 };
+    if (!row) return { mismatches: 0, longestMs: 0 };
     const counted = storedDocument(this.#mismatches, row);
     return {
       mismatches: counted.field('mismatches').count(),
-      lasting: counted.field('lasting').count(),
+      longestMs: counted.field('longestMs').count(),
     };
   }
 

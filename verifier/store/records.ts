@@ -83,8 +83,16 @@ export interface ChangeNote {
 export interface PassResult {
   readonly generation: number;
   readonly mismatches: number;
-  /** See {@link unresolvedMismatches}. */
-  readonly unresolved: number;
+  /** How long its oldest difference has lasted; 0 if it has found none. */
+  readonly longestMs: number;
+  /** Whether it has compared everything that it had to, and stored all differences. */
+  readonly isWhole: boolean;
+  readonly endedAt: Date;
+  /**
+   * The end of the last pass that was long: the first one, for example. What that has found first may be much older than it tells;
+   * every pass since has compared it again.
+   */
+  readonly shortSince: Date;
 }
 
 /** Sums over all finished passes. */
@@ -218,6 +226,8 @@ export interface TaskEnd {
   readonly parts: number | null;
   /** Differences beyond those that are stored. */
   readonly isOverflowing: boolean;
+  /** Whether a server's error has kept it from comparing everything. */
+  readonly isDisturbed: boolean;
   /** How many rechecks it has noted, under {@link taskNote}. */
   readonly noted: number;
 }
@@ -258,6 +268,8 @@ export interface TaskCounts {
   readonly expected: Amount;
   /** True if there were more differences than are stored. */
   readonly isOverflowing: boolean;
+  /** Tasks that a server's error has kept from comparing everything. */
+  readonly disturbed: number;
 }
 
 /** The tasks of a pass in one namespace. */

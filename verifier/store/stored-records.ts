@@ -139,7 +139,10 @@ function passResultIn(value: CheckedValue | null): PassResult | null {
   return ifThere(value, (result) => ({
     generation: result.field('generation').count(),
     mismatches: result.field('mismatches').count(),
-    unresolved: result.field('unresolved').count(),
+    longestMs: result.field('longestMs').count(),
+    isWhole: result.field('isWhole').boolean(),
+    endedAt: result.field('endedAt').date(),
+    shortSince: result.field('shortSince').date(),
   }));
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { NamespacePage } from '../../sync-api/json.ts';
 import type { MismatchView } from '../compare/mismatch.ts';
 import type { Amount } from '../compare/sides.ts';
@@ -29,8 +30,24 @@ export interface Summary {
   readonly isLatest: boolean;
 }
 
-/** Reads everything that progress and reports show. */
+/** How often it is read again when a pass has begun meanwhile. */
+const maxReads = 3;
+
+/**
+ * Reads everything that progress and reports show. If a pass has been planned while it was read, it is read again: its tasks would be
+ * neither among those of the pass before, nor among what waits.
+ */
 export async function readSummary(stores: Stores, identity: Summary['identity']): Promise<Summary> {
+  for (let reads = 1; ; reads++) {
+    const summary = await readOnce(stores, identity);
+    const passOf = (record: Summary['record']) => [record?.run, record?.generation?.number];
+    const latest = await stores.verifications.read();
+    if (reads === maxReads || isDeepStrictEqual(passOf(latest), passOf(summary.record)))
+      return summary;
+  }
+}
+
+async function readOnce(stores: Stores, identity: Summary['identity']): Promise<Summary> {
   const atMs = Date.now();
   const record = await stores.verifications.read();
   const processes = await stores.processes.living();

@@ -142,6 +142,7 @@ export class TaskStore {
         isFailed,
         isMetadata,
         isOverflowing,
+        isDisturbed,
         compared,
         read,
         parts,
@@ -154,6 +155,7 @@ export class TaskStore {
               state: isFailed ? 'failed' : 'completed',
               isMetadataMismatch: isFailed && isMetadata,
               isOverflowing,
+              isDisturbed,
               compared,
               read,
               parts,
@@ -211,6 +213,7 @@ export class TaskStore {
       completed: of('completed'),
       metadataMismatch: total('metadata'),
       isOverflowing: total('overflowing') > 0,
+      disturbed: total('disturbed'),
       compared: { documents: total('documents'), bytes: total('bytes') },
       expected: { documents: total('expectedDocuments'), bytes: total('expectedBytes') },
     };
@@ -368,6 +371,7 @@ const taskStates = ['added', 'processing', 'completed', 'failed'] as const;
 const flags = {
   metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
   overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
+  disturbed: { $sum: { $cond: ['$isDisturbed', 1, 0] } },
 };
 
 function storedTask({ namespace, work, expected }: Task): Document {

@@ -106,6 +106,7 @@ export class Results {
       read: null,
       parts: null,
       isOverflowing: false,
+      isDisturbed: false,
       ...found,
     });
     const mismatches = (
@@ -137,7 +138,7 @@ export class Results {
       }
       case 'disturbed':
         return {
-          end: end({ isFailed: true }),
+          end: end({ isFailed: true, isDisturbed: true }),
           mismatches: [],
           rechecks: [{ kind: 'whole', namespace }],
         };

@@ -94,7 +94,7 @@ describe('kubectl clustersync', () => {
       await kubectl('list'),
       [
         'NAME    PHASE               COPIED   LAG   READY TO COMMIT   VERIFICATION',
-        'depot   Pending             -        -     no                -',
+        'depot   Pending             -        -     unknown           -',
         'shop    ChangeApplication   100 %    3 s   yes               Pending',
         '',
       ].join('\n'),

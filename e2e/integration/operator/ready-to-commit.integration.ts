@@ -25,12 +25,15 @@ describe('whether a ClusterSync is ready to commit, on a real API server', () =>
     const startedAt = '2026-01-01T00:00:00Z';
     const running = { ...applying, startedAt };
     await using syncer = await StandIn.start(address, 27182, { progress: running });
-    const verified = (unresolvedMismatchCount: number | null) => ({
+    const verified = (mismatchCount: number | null) => ({
       progress: {
         phase: 'recheck',
         verdict: null,
         verificationStatus: { totalTasks: 1, completedTasks: 1 },
-        unresolvedMismatchCount,
+        lastPass:
+          mismatchCount === null
+            ? null
+            : { mismatchCount, longestSeconds: 0, isWhole: true, shortSeconds: 0, ageSeconds: 0 },
       },
     });
     await using verifier = await StandIn.start(address, 27020, verified(null));

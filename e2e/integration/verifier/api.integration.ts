@@ -51,7 +51,7 @@ describe('verifier API', function () {
         srcLastRecheckedTS: null,
         dstLastRecheckedTS: null,
         mismatchCount: 0,
-        unresolvedMismatchCount: null,
+        lastPass: null,
         mismatchKinds: [],
         mismatchNamespaces: [],
         mismatches: [],

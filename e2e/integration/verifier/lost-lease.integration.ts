@@ -141,6 +141,7 @@ describe('verifier, a lease of the coordinator that is lost', () => {
       isFailed: false,
       isMetadata: false,
       isOverflowing: false,
+      isDisturbed: false,
       parts: null,
       noted: 0,
     };

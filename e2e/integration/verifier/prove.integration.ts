@@ -76,7 +76,7 @@ describe('verifier, what proves a collection to be equal', () => {
       await tasks.add(plan, [{ namespace, work: { kind: 'metadata' }, expected: nothing }], 0);
       const [task] = await tasks.claim(plan, 1, { owner: 'owner', claim: 'claim' });
       assert.ok(task);
-      const found = { isFailed: false, isMetadata: true, isOverflowing: false };
+      const found = { isFailed: false, isMetadata: true, isOverflowing: false, isDisturbed: false };
       await tasks.end([{ task, ...found, compared: nothing, read: null, parts: null, noted: 0 }]);
     }
     const read = { source: 5, destination: 5, hashed: 3 };

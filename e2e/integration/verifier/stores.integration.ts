@@ -72,6 +72,7 @@ describe('verifier, the stores of the metadata', () => {
       read: { source: 1, destination: 1, hashed: 1 },
       parts: null,
       isOverflowing: false,
+      isDisturbed: false,
       noted: 0,
       ...more,
     };

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
+import { openDifferences, type OpenDifferences } from '../../../sync-api/open-differences.ts';
+import { readVerification } from '../../../sync-api/verifier-answers.ts';
 import { until } from '../../ground/until.ts';
 import { useReplicaSetPair } from './replica-set-pair.ts';
 import { openSession, type Progress, type VerifierSession } from './verifier-session.ts';
@@ -11,7 +13,7 @@ interface Row {
 
 const rowCount = 300;
 
-describe('the differences that a verification leaves open', () => {
+describe('the differences that the last pass has left open', () => {
   const pair = useReplicaSetPair();
 
   const rows = (side: 'source' | 'destination') => pair[side].collection<Row>('rows');
@@ -32,11 +34,15 @@ describe('the differences that a verification leaves open', () => {
     return session;
   }
 
-  async function untilOpen(session: VerifierSession, expected: number): Promise<Progress> {
+  async function untilOpen(
+    session: VerifierSession,
+    expected: OpenDifferences,
+    maxLagSeconds: number,
+  ): Promise<Progress> {
     let progress = await session.progress();
-    await until(`${expected} differences are open`, async () => {
+    await until(`open differences: ${expected}`, async () => {
       progress = await session.progress();
-      return progress.unresolvedMismatchCount === expected;
+      return openOf(progress, maxLagSeconds) === expected;
     });
     return progress;
   }
@@ -45,26 +51,31 @@ describe('the differences that a verification leaves open', () => {
     await rows('destination').deleteOne({ _id: 5 });
     await rows('destination').updateOne({ _id: 77 }, { $set: { value: -1 } });
     await using session = await begin();
-    const seen = new Set<string>();
+    const seen = new Set<number>();
     await until('five passes have ended', async () => {
-      const { generation, unresolvedMismatchCount: open } = await session.progress();
+      const progress = await session.progress();
+      const { generation, lastPass } = progress;
       // Before a pass has ended, nothing is said.
-      assert.ok(open === 2 || (open === null && generation === 0), `${generation}: ${open}`);
-      if (open !== null) seen.add(`${generation} ${open}`);
+      assert.ok(lastPass !== null || generation === 0, String(generation));
+      assert.equal(lastPass?.mismatchCount ?? 2, 2);
+      assert.notEqual(openOf(progress, 3600), 'none', JSON.stringify(lastPass));
+      if (lastPass) seen.add(lastPass.generation);
       return generation >= 5;
     });
-    assert.ok(seen.size >= 5, [...seen].join());
+    assert.ok(seen.size >= 4, [...seen].join());
+    await untilOpen(session, 'old', 2);
     await rows('destination').insertOne({ _id: 5, value: 5 });
     await rows('destination').updateOne({ _id: 77 }, { $set: { value: 77 } });
-    const { generation, verdict } = await untilOpen(session, 0);
+    const { generation, verdict } = await untilOpen(session, 'none', 0);
     assert.ok(generation > 5);
     assert.equal(verdict, null);
     await session.post('writesOff');
     assert.equal((await session.untilComplete()).verdict, 'equal');
   });
 
-  it('are none while documents only differ since they change, and one once one has stopped', async () => {
+  it('are explained by the lag while documents change, and not once one has stopped', async () => {
     const hot = [1, 2, 3];
+    const maxLagSeconds = 4;
     const stop = new AbortController();
     let last = 0;
     /** The destination gets each value a second later, like that of a sync that lags. */
@@ -84,30 +95,44 @@ describe('the differences that a verification leaves open', () => {
     })();
     try {
       await using session = await begin();
-      const said: (number | null)[] = [];
-      let withDifferences = 0;
-      await until('ten passes have found what changes', async () => {
-        const { generation, unresolvedMismatchCount: open } = await session.progress();
-        const isNew = said[generation] === undefined;
-        said[generation] = open;
-        if (generation > 2) assert.equal(open, 0, `pass ${generation}`);
-        const { mismatchCount } = await session.progress();
-        if (isNew && mismatchCount > 0) withDifferences++;
-        return generation >= 8;
+      // What the first pass has found is not explained before it was compared again for as long as the lag.
+      await until('passes have been short for long enough', async () => {
+        const progress = await session.progress();
+        const { lastPass } = progress;
+        if ((lastPass?.shortSeconds ?? 0) > maxLagSeconds) return true;
+        if (lastPass && lastPass.mismatchCount > 0)
+          assert.equal(openOf(progress, maxLagSeconds), 'old', JSON.stringify(lastPass));
+        return false;
       });
-      assert.ok(withDifferences >= 2, String(withDifferences));
+      const { generation: first } = await session.progress();
+      const withDifferences = new Set<number>();
+      await until('five more passes have found what changes', async () => {
+        const progress = await session.progress();
+        const { lastPass, generation } = progress;
+        assert.match(String(openOf(progress, maxLagSeconds)), /^(?:none|recent)$/);
+        if (lastPass && lastPass.mismatchCount > 0) withDifferences.add(lastPass.generation);
+        return generation >= first + 5;
+      });
+      assert.ok(withDifferences.size >= 2, [...withDifferences].join());
       stop.abort();
       await writing;
       await write('destination', last);
       // One of them does not get what was written last.
       await rows('destination').updateOne({ _id: 2 }, { $set: { value: last - 1 } });
-      await untilOpen(session, 1);
+      const { lastPass } = await untilOpen(session, 'old', maxLagSeconds);
+      assert.equal(lastPass?.mismatchCount, 1);
       await session.post('writesOff');
-      const { verdict, mismatchCount, unresolvedMismatchCount } = await session.untilComplete();
-      assert.deepEqual([verdict, mismatchCount, unresolvedMismatchCount], ['different', 1, 1]);
+      const { verdict, mismatchCount } = await session.untilComplete();
+      assert.deepEqual([verdict, mismatchCount], ['different', 1]);
     } finally {
       stop.abort();
       await writing;
     }
   });
 });
+
+function openOf(progress: Progress, maxLagSeconds: number): OpenDifferences | undefined {
+  const reported = readVerification(progress);
+  assert.ok(reported);
+  return openDifferences(reported, maxLagSeconds);
+}
