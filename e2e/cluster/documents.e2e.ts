@@ -135,7 +135,7 @@ describe('the documents, each command exactly as written, on an empty cluster', 
       assert.match(tested, /TEST SUITE: +clustersync-test[^]*Phase: +Succeeded/);
       const pods = await reader.run(`kubectl get pods --namespace ${operatorNamespace}`);
       assert.doesNotMatch(pods, /clustersync-test/);
-      const caughtUp = /^shop +Running +ChangeApplication +100 +\d+ +true +True /m;
+      const caughtUp = /^shop +Running +ChangeApplication +100 +\d+ +True +True /m;
       await reader.runUntil(watch, caughtUp, async () => {
         // What the page asks the reader to do before the commit.
         assert.ok((await writer.stop()) > 0);

@@ -146,8 +146,7 @@ function obstacleOf(
     verifications.find(({ metadata }) => metadata.name === verificationRef.name),
     {
       isQuiet: hold !== undefined,
-      // It is asked again once the workloads have stopped.
-      explainingLagSeconds: options.workloads && !hold ? options.maxLagSeconds : undefined,
+      explainingLagSeconds: hold ? undefined : options.maxLagSeconds,
       syncStartedAt: syncStartIn(clusterSync, assessment),
     },
   );

@@ -21,7 +21,7 @@ export interface CommitSituation extends Pick<
 
 /**
  * Whether a person may commit: every instance would accept a commit, the operator would send it, the lag is small, and a verification
- * of the whole sync has compared everything and knows of no difference. Unknown where no one can say. Messages have no figures that
+ * of the whole sync has compared everything and knows of no difference that the lag does not explain. Unknown where no one can say. Messages have no figures that
  * change: each change of a message is a change of the status.
  */
 export function readyToCommitCondition(situation: CommitSituation): ConditionDraft {
@@ -62,7 +62,7 @@ export function readyToCommitCondition(situation: CommitSituation): ConditionDra
   return conditionOf(
     'True',
     'Verified',
-    `every instance can commit, the lag is at most ${maxLagSeconds} s, and a SyncVerification has compared everything and knows of no difference`,
+    `every instance can commit, the lag is at most ${maxLagSeconds} s, and a SyncVerification has compared everything: no difference is older than that`,
   );
 }
 

@@ -147,8 +147,19 @@ describe('what a commit waits for in its verification', () => {
     ...(
       [
         ['the end of a pass, where none has ended', null, 0, waiting],
-        ['the recheck of what its last pass has found', { mismatchCount: 2 }, 0, waiting],
-        ['what the pass under way has found', {}, 1, waiting],
+        [
+          'the recheck of what its last pass has found',
+          { mismatchCount: 2, longestSeconds: 11 },
+          0,
+          waiting,
+        ],
+        [
+          'nothing, where the lag explains that',
+          { mismatchCount: 2, longestSeconds: 10 },
+          0,
+          undefined,
+        ],
+        ['what a long pass under way has found', { ageSeconds: 91 }, 1, waiting],
         ['what was not compared', { isWhole: false }, 0, waiting],
         ['nothing, where its last pass has found none', {}, 0, undefined],
       ] as const
@@ -160,12 +171,12 @@ describe('what a commit waits for in its verification', () => {
       return [what, verification({ ...checking, verificationStatus, verifier }), expected] as const;
     }),
     [
-      'the end of a pass with another tool, which begins with nothing',
+      'nothing with another tool, of which a pass is under way',
       verification({
         ...checking,
         verificationStatus: { ...counts, recheckTasks: 5, processingTasks: 1 },
       }),
-      waiting,
+      undefined,
     ],
     [
       'nothing with another tool, though something is to be compared again',

@@ -10,8 +10,8 @@ export interface VerificationDemand {
   /** Writes have stopped, so nothing may be left to compare. Before that, there always is. */
   readonly isQuiet: boolean;
   /**
-   * Undefined if it may know of no difference. Otherwise of those that this lag explains: for what is checked again before the
-   * commit, once writes have stopped. Where documents are written all the time, some always differ until then.
+   * How far the destination may be behind, which explains differences that are no older: where documents are written all the time, some
+   * always differ. Undefined once writes have stopped: then it may know of no difference.
    */
   readonly explainingLagSeconds: number | undefined;
   /** See `syncStartOf`. */
@@ -71,7 +71,7 @@ export function verificationsFor(
 
 /**
  * Why no SyncVerification shows that the destination has the data of the source; undefined once one of the whole sync has compared
- * everything and knows of no difference, and no other one knows of any.
+ * everything and knows of no difference that the lag does not explain, and no other one knows of any.
  * @param verifications - as {@link verificationsFor} selects them.
  */
 export function doubtOfAll(
@@ -80,6 +80,7 @@ export function doubtOfAll(
   syncStartedAt: string | undefined,
 ): ConditionCause | undefined {
   const { name } = clusterSync.metadata;
+  const { maxLagSeconds } = clusterSync.spec.commit;
   const own = verifications
     .filter(
       ({ spec, metadata }) =>
@@ -88,7 +89,7 @@ export function doubtOfAll(
     .map((verification) => ({
       isWhole: verification.spec.filter === undefined,
       doubt: doubtOf(clusterSync, verification, {
-        ...{ isQuiet: false, explainingLagSeconds: undefined, syncStartedAt },
+        ...{ isQuiet: false, explainingLagSeconds: maxLagSeconds, syncStartedAt },
       }),
     }));
   const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
@@ -156,8 +157,7 @@ function doubtOf(
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
   const known = knownDifferences(status, explainingLagSeconds);
   if (known === 'some') {
-    const fact = `${called} has found differences, and rechecks them: documents that are written all the time may differ until writes stop`;
-    return { kind: 'differences', fact };
+    return { kind: 'differences', fact: `${called} has found differences, and rechecks them` };
   }
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};

@@ -33,7 +33,10 @@ describe('whether a ClusterSync is ready to commit, on a real API server', () =>
         lastPass:
           mismatchCount === null
             ? null
-            : { mismatchCount, longestSeconds: 0, isWhole: true, shortSeconds: 0, ageSeconds: 0 },
+            : {
+                ...{ mismatchCount, longestSeconds: mismatchCount * 10, isWhole: true },
+                ...{ shortSeconds: 60, ageSeconds: 0 },
+              },
       },
     });
     await using verifier = await StandIn.start(address, 27020, verified(null));

@@ -618,7 +618,7 @@ export interface ClusterSyncStatus {
     | 'Committed'
     | 'Stalled';
   /**
-   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. ReadyToCommit: a commit would be accepted, the lag is at most spec.commit.maxLagSeconds, and a SyncVerification knows of no difference. Suspended: the operator changes nothing. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
+   * Ready: the sync has reached the state in the spec. Reconciling: it is on its way. Stalled: it needs someone to act. CanStart: what the check before the start has found; absent once the sync has begun. InitialCopyDone, CanCommit, Committed: milestones of the sync. ReadyToCommit: a commit would be accepted, the lag is at most spec.commit.maxLagSeconds, and a SyncVerification knows of no difference that is older. Suspended: the operator changes nothing. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
    */
   conditions?: Condition[];
   /**
