@@ -3,6 +3,7 @@ import { openDifferences } from './open-differences.ts';
 import { readVerification } from './verifier-answers.ts';
 
 const quiet = {
+  generation: 1,
   mismatchCount: 0,
   longestSeconds: 0,
   isWhole: true,

@@ -48,6 +48,7 @@ export interface ReportedVerification {
 
 /** What a pass that has ended has found. */
 export interface ReportedPass {
+  readonly generation: number;
   readonly mismatchCount: number;
   /** How long the oldest difference has lasted. */
   readonly longestSeconds: number;
@@ -153,6 +154,7 @@ function passIn(pass: JsonObject): ReportedPass | undefined {
   if (typeof isWhole !== 'boolean') return undefined;
   const read = {
     isWhole,
+    generation: count('generation'),
     mismatchCount: count('mismatchCount'),
     longestSeconds: count('longestSeconds'),
     shortSeconds: count('shortSeconds'),

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { verificationFrom } from '../api/testing/reported.ts';
-import { commitReadiness, differencesRemain } from './commit-readiness.ts';
+import { commitReadiness, RemainingDifferences } from './commit-readiness.ts';
 
 describe('commitReadiness', () => {
   const sync = { canCommit: true, lagSeconds: 5 };
   const options = { verify: true, maxLagSeconds: 5 };
   const quiet = {
+    generation: 1,
     mismatchCount: 0,
     longestSeconds: 0,
     isWhole: true,
@@ -52,10 +53,42 @@ describe('commitReadiness', () => {
     });
   });
 
-  it('tells differences that remain from those that the lag explains', () => {
-    const after = (longestSeconds: number) =>
-      differencesRemain(verified({ ...quiet, mismatchCount: 1, longestSeconds }), options);
-    assert.deepEqual([20, 21].map(after), [false, true]);
-    assert.equal(differencesRemain(verified(null), options), false);
+  describe('RemainingDifferences', () => {
+    const at = (generation: number, longestSeconds: number) =>
+      verified(
+        { ...quiet, generation: generation - 1, mismatchCount: 1, longestSeconds },
+        { generation },
+      );
+
+    it('tells those that remain from those that the lag explains', () => {
+      const remaining = new RemainingDifferences(options);
+      const told = [
+        remaining.remain(sync, at(2, 90), 0),
+        remaining.remain(sync, at(4, 20), 20_000),
+        remaining.remain(sync, at(4, 21), 19_999),
+        remaining.remain(sync, at(4, 21), 20_000),
+      ];
+      assert.deepEqual(told, [false, false, false, true]);
+    });
+
+    it('knows nothing while the destination lags, nor of passes before it began', () => {
+      const remaining = new RemainingDifferences(options);
+      const lagging = { ...sync, lagSeconds: 6 };
+      assert.equal(remaining.remain(lagging, at(2, 90), 0), false);
+      assert.equal(remaining.remain(sync, at(4, 90), 60_000), false);
+      // The same pass as before, and then another one.
+      assert.equal(remaining.remain(sync, at(4, 90), 90_000), false);
+      assert.equal(remaining.remain(sync, at(6, 90), 90_000), true);
+      assert.equal(remaining.remain(sync, verified(null), 90_001), false);
+      assert.equal(remaining.remain(sync, at(7, 90), 90_002), false);
+    });
+
+    it('waits for ten seconds where no lag is allowed', () => {
+      const remaining = new RemainingDifferences({ ...options, maxLagSeconds: 0 });
+      const current = { ...sync, lagSeconds: 0 };
+      assert.equal(remaining.remain(current, at(2, 11), 0), false);
+      assert.equal(remaining.remain(current, at(4, 11), 9_999), false);
+      assert.equal(remaining.remain(current, at(4, 11), 10_000), true);
+    });
   });
 });

@@ -45,14 +45,38 @@ function obstacleOfVerification(
     : undefined;
 }
 
-/** A difference is certainly no longer explained by the lag after so many times as much. */
+/** A difference is certainly no longer explained by the lag after so many times as much, */
 const lagsToWait = 4;
+/** and no earlier than this. */
+const minSeconds = 10;
 
-/** Whether a verification has found a difference that remains: its document has not changed for long enough on either side. */
-export function differencesRemain(
-  verification: VerificationProgress,
-  { maxLagSeconds }: Pick<RunOptions, 'maxLagSeconds'>,
-): boolean {
-  const { lastPass } = verification.reported;
-  return (lastPass?.longestSeconds ?? 0) > maxLagSeconds * lagsToWait;
+/**
+ * Watches whether only differences keep a run from its commit, and for how long. While the destination lags more than it may, nothing is
+ * known of what remains; and what was found before this command began may have been corrected since.
+ */
+export class RemainingDifferences {
+  readonly #options: LagOptions;
+  #since: { readonly generation: number; readonly atMs: number } | undefined;
+
+  constructor(options: LagOptions) {
+    this.#options = options;
+  }
+
+  /** @returns true once a difference has lasted for so long that the lag does not explain it. */
+  remain(
+    sync: Pick<SyncProgress, 'canCommit' | 'lagSeconds'>,
+    { reported, generation }: VerificationProgress,
+    nowMs: number,
+  ): boolean {
+    const { lastPass } = reported;
+    if (!lastPass || obstacleOfSync(sync, this.#options) !== undefined) {
+      this.#since = undefined;
+      return false;
+    }
+    this.#since ??= { generation, atMs: nowMs };
+    const seconds = Math.max(minSeconds, this.#options.maxLagSeconds * lagsToWait);
+    const isNewPass = lastPass.generation > this.#since.generation;
+    const isLongEnough = nowMs - this.#since.atMs >= seconds * 1000;
+    return isNewPass && isLongEnough && lastPass.longestSeconds > seconds;
+  }
 }

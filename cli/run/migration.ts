@@ -10,7 +10,7 @@ import { RateMeter } from '../render/rate-meter.ts';
 import type { Screen } from '../terminal/screen.ts';
 import type { Instances } from '../api/instances.ts';
 import type { RunOptions } from './options.ts';
-import { commitReadiness, differencesRemain } from './commit-readiness.ts';
+import { commitReadiness, RemainingDifferences } from './commit-readiness.ts';
 import type { Programs } from './programs.ts';
 
 const pollMs = 500;
@@ -39,10 +39,13 @@ export class Migration {
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;
+  readonly #remaining: RemainingDifferences;
+  #differencesRemain = false;
   #isCommitSent = false;
 
   constructor(settings: MigrationSettings, sync: SyncProgress) {
     this.#settings = settings;
+    this.#remaining = new RemainingDifferences(settings.options);
     this.#sync = sync;
   }
 
@@ -56,8 +59,7 @@ export class Migration {
 
   /** Whether the verification has found differences that neither the lag nor changes under way explain. */
   get differencesRemain(): boolean {
-    const { options } = this.#settings;
-    return this.#verification !== undefined && differencesRemain(this.#verification, options);
+    return this.#differencesRemain;
   }
 
   /**
@@ -189,6 +191,7 @@ export class Migration {
     if (atMs - this.#verifierAskedAtMs < verifierPollMs) return;
     this.#verification = await this.#verifier.progress(signal);
     this.#verifierAskedAtMs = atMs;
+    this.#differencesRemain = this.#remaining.remain(this.#sync, this.#verification, atMs);
     const { error } = this.#verification;
     if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
   }

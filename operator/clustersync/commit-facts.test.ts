@@ -57,7 +57,7 @@ describe('the facts of an automatic commit', () => {
     const assessment = assess({ ...input, blocker: undefined, secretProblem: undefined });
     return commitFacts(
       { ...input, assessment, isUnclaimed: false, isToBeginAgain: false, ...parts },
-      { hold: holdOf(automatic), workloads: undefined, verifications: [] },
+      { hold: holdOf(automatic), workloads: undefined, verifications: [], isHeardOf: () => true },
     );
   }
 

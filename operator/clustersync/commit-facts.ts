@@ -31,6 +31,8 @@ export interface CommitWorld {
   readonly workloads: readonly WorkloadView[] | undefined;
   /** Those in the namespace of the ClusterSync that are about it, and the one of `spec.commit.verificationRef`. */
   readonly verifications: readonly SyncVerification[];
+  /** Whether this operator has heard of one of them since it began. */
+  readonly isHeardOf: (verification: SyncVerification) => boolean;
 }
 
 /** What else the facts are derived from. */
@@ -125,7 +127,7 @@ export function provesNoCommit(
 function obstacleOf(
   { clusterSync, assessment, finding }: CommitInput,
   options: CommitOptions,
-  { hold, verifications }: CommitWorld,
+  { hold, verifications, isHeardOf }: CommitWorld,
 ): Obstacle | undefined {
   const { stage, cause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
   // The conditions already say all that.
@@ -147,6 +149,8 @@ function obstacleOf(
     {
       isQuiet: hold !== undefined,
       explainingLagSeconds: hold ? undefined : options.maxLagSeconds,
+      isAskedAgain: options.workloads !== undefined && !hold,
+      isHeardOf,
       syncStartedAt: syncStartIn(clusterSync, assessment),
     },
   );
@@ -157,9 +161,10 @@ function obstacleOf(
 export function verificationDoubt(
   clusterSync: ClusterSync,
   assessment: Assessment,
-  { verifications }: CommitWorld,
+  { verifications, isHeardOf }: CommitWorld,
 ): ConditionCause | undefined {
-  return doubtOfAll(clusterSync, verifications, syncStartIn(clusterSync, assessment));
+  const syncStartedAt = syncStartIn(clusterSync, assessment);
+  return doubtOfAll(clusterSync, verifications, { isHeardOf, syncStartedAt });
 }
 
 function syncStartIn(

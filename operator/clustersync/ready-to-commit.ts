@@ -62,7 +62,7 @@ export function readyToCommitCondition(situation: CommitSituation): ConditionDra
   return conditionOf(
     'True',
     'Verified',
-    `every instance can commit, the lag is at most ${maxLagSeconds} s, and a SyncVerification has compared everything: no difference is older than that`,
+    `every instance can commit, the lag is at most ${maxLagSeconds} s, and a SyncVerification has compared everything and knows of no difference that the lag does not explain`,
   );
 }
 

@@ -241,6 +241,7 @@ export class ClusterSyncReconciler {
       commit: {
         hold: holds.holdOf(clusterSync),
         workloads,
+        isHeardOf: (one) => latestVerifications.has(one),
         verifications: mayBeOld
           ? []
           : verificationsFor(clusterSync, syncVerifications.list()).map((one) =>

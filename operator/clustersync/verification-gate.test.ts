@@ -41,7 +41,7 @@ describe('what a commit waits for in its verification', () => {
     verifier: { progress: { phase: 'recheck' } },
   };
   const quiet = {
-    ...{ mismatchCount: 0, longestSeconds: 0, isWhole: true },
+    ...{ generation: 1, mismatchCount: 0, longestSeconds: 0, isWhole: true },
     ...{ shortSeconds: 60, ageSeconds: 0 },
   };
   const equal: SyncVerificationStatus = {
@@ -171,12 +171,12 @@ describe('what a commit waits for in its verification', () => {
       return [what, verification({ ...checking, verificationStatus, verifier }), expected] as const;
     }),
     [
-      'nothing with another tool, of which a pass is under way',
+      'the end of a pass with another tool, which begins with nothing',
       verification({
         ...checking,
         verificationStatus: { ...counts, recheckTasks: 5, processingTasks: 1 },
       }),
-      undefined,
+      waiting,
     ],
     [
       'nothing with another tool, though something is to be compared again',
@@ -217,6 +217,14 @@ describe('what a commit waits for in its verification', () => {
     assert.match(stepWith(recent, false), /^record .* StoppingWorkloads/);
     assert.match(stepWith({ ...recent, longestSeconds: 11 }, false), /WaitingForVerification/);
     assert.match(stepWith(recent, true), /WaitingForVerification/);
+  });
+
+  it('is an answer to this operator, not only one that is stored', () => {
+    const verifier = { progress: { phase: 'recheck', lastPass: quiet } };
+    const given = { verifications: [verification({ ...checking, verifier })] };
+    const unheard = decideIn(runningWorld(changes), spec, { ...given, isHeardOf: () => false });
+    assert.deepEqual([phaseAndReadiness(unheard.status), ...commandsIn(unheard)], [waiting]);
+    assert.deepEqual(commandsIn(decideIn(runningWorld(changes), spec, given)), ['commit old']);
   });
 
   it('is the last comparison, too, once nothing writes any more', () => {

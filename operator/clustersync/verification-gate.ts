@@ -14,6 +14,10 @@ export interface VerificationDemand {
    * always differ. Undefined once writes have stopped: then it may know of no difference.
    */
   readonly explainingLagSeconds: number | undefined;
+  /** Whether the same is asked again before the commit is sent, once workloads have stopped. */
+  readonly isAskedAgain: boolean;
+  /** Whether this operator has heard of a verification since it began: a stored status may be of long ago. */
+  readonly isHeardOf: (verification: SyncVerification) => boolean;
   /** See `syncStartOf`. */
   readonly syncStartedAt: string | undefined;
 }
@@ -77,7 +81,7 @@ export function verificationsFor(
 export function doubtOfAll(
   clusterSync: ClusterSync,
   verifications: readonly SyncVerification[],
-  syncStartedAt: string | undefined,
+  { isHeardOf, syncStartedAt }: Pick<VerificationDemand, 'isHeardOf' | 'syncStartedAt'>,
 ): ConditionCause | undefined {
   const { name } = clusterSync.metadata;
   const { maxLagSeconds } = clusterSync.spec.commit;
@@ -89,7 +93,8 @@ export function doubtOfAll(
     .map((verification) => ({
       isWhole: verification.spec.filter === undefined,
       doubt: doubtOf(clusterSync, verification, {
-        ...{ isQuiet: false, explainingLagSeconds: maxLagSeconds, syncStartedAt },
+        ...{ isQuiet: false, explainingLagSeconds: maxLagSeconds, isAskedAgain: false },
+        ...{ isHeardOf, syncStartedAt },
       }),
     }));
   const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
@@ -127,9 +132,12 @@ function causeOf({ kind, fact }: Doubt): ConditionCause {
 
 function doubtOf(
   { metadata, spec }: ClusterSync,
-  { metadata: { name, deletionTimestamp }, status, spec: wanted }: SyncVerification,
-  { isQuiet, explainingLagSeconds, syncStartedAt }: VerificationDemand,
+  verification: SyncVerification,
+  demand: VerificationDemand,
 ): Doubt | undefined {
+  const { status, spec: wanted } = verification;
+  const { name, deletionTimestamp } = verification.metadata;
+  const { isQuiet, syncStartedAt } = demand;
   const called = `the SyncVerification ${name}`;
   const waiting = (what: string): Doubt => ({ kind: 'waiting', fact: `${called} ${what}` });
   const stalled = (what: string): Doubt => ({ kind: 'stalled', fact: `${called} ${what}` });
@@ -155,25 +163,27 @@ function doubtOf(
       : { kind: 'failed', fact: `${called} has ended without a verdict` };
   }
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
-  const known = knownDifferences(status, explainingLagSeconds);
+  const known = knownDifferences(status, demand);
   if (known === 'some') {
     return { kind: 'differences', fact: `${called} has found differences, and rechecks them` };
   }
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
-  if (reason !== 'Checking') return waiting('reports no current progress');
+  if (reason !== 'Checking' || !demand.isHeardOf(verification))
+    return waiting('reports no current progress');
   if (known === 'unknown') return waiting('has not compared everything once');
+  if (known === 'untold') return waiting('is in the middle of a pass, and reports no earlier one');
   const { left, waitingForNext } = countsOf(status);
   return isQuiet && left + waitingForNext > 0
     ? waiting('is comparing the latest changes')
     : undefined;
 }
 
-/** What a running verification knows of differences. @param explainingLagSeconds - see {@link VerificationDemand}. */
+/** What a running verification knows of differences. untold: the tool reports only the pass under way. */
 function knownDifferences(
   status: SyncVerificationStatus,
-  explainingLagSeconds: number | undefined,
-): 'none' | 'some' | 'unknown' {
+  { explainingLagSeconds, isAskedAgain }: VerificationDemand,
+): 'none' | 'some' | 'unknown' | 'untold' {
   const reported = readVerification(status.verifier?.progress);
   const mayBeRecent = explainingLagSeconds !== undefined;
   const { verificationStatus } = status;
@@ -191,8 +201,9 @@ function knownDifferences(
     case undefined: {
       // Another tool tells only what the pass under way has found, which begins with nothing.
       if (failedTasks(verificationStatus) > 0) return 'some';
-      const isFirstOver = mayBeRecent && reported?.phase === 'recheck';
-      return isFirstOver || countsOf(status).isOver ? 'none' : 'unknown';
+      if (countsOf(status).isOver) return 'none';
+      if (reported?.phase !== 'recheck') return 'unknown';
+      return isAskedAgain ? 'none' : 'untold';
     }
   }
 }

@@ -17,9 +17,17 @@ export class LatestStatuses<S extends object> {
 
   /** The object with its current status. */
   newest<T extends KubeObject & { readonly status?: S }>(object: T): T {
-    const latest = this.#statuses.get(objectKey(object.metadata));
-    return latest && latest.uid === object.metadata.uid
-      ? { ...object, status: latest.status }
-      : object;
+    const latest = this.#of(object);
+    return latest ? { ...object, status: latest.status } : object;
+  }
+
+  /** Whether a status of the object was noted: another one was decided by a former process. */
+  has(object: KubeObject): boolean {
+    return this.#of(object) !== undefined;
+  }
+
+  #of({ metadata }: KubeObject): { readonly status: S } | undefined {
+    const latest = this.#statuses.get(objectKey(metadata));
+    return latest?.uid === metadata.uid ? latest : undefined;
   }
 }

@@ -35,7 +35,7 @@ describe('whether a ClusterSync is ready to commit, on a real API server', () =>
             ? null
             : {
                 ...{ mismatchCount, longestSeconds: mismatchCount * 10, isWhole: true },
-                ...{ shortSeconds: 60, ageSeconds: 0 },
+                ...{ generation: 1, shortSeconds: 60, ageSeconds: 0 },
               },
       },
     });

@@ -71,7 +71,7 @@ export function emptyWorld(parts: Partial<World> = {}): World {
     },
     ...givenSecrets,
     claim: { kind: 'held' },
-    commit: { hold: undefined, workloads: undefined, verifications: [] },
+    commit: { hold: undefined, workloads: undefined, verifications: [], isHeardOf: () => true },
     sourceView: { kind: 'unknown' },
     check: noCheck,
     statefulSet: undefined,
