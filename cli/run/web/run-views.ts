@@ -123,7 +123,8 @@ function phaseOf({ view, end }: RunState): string {
 }
 
 function commitReadinessOf({ view, end }: RunState): CommitReadiness {
-  const message = view?.warning ?? end?.message;
+  // What has ended it is told beside it.
+  const message = end ? 'the sync is not being carried out' : view?.warning;
   if (message !== undefined) return { isReady: false, message };
   return view?.commitReadiness ?? { isReady: false, message: 'the syncers are starting' };
 }
