@@ -148,7 +148,6 @@ function obstacleOf(
     verifications.find(({ metadata }) => metadata.name === verificationRef.name),
     {
       isQuiet: hold !== undefined,
-      explainingLagSeconds: hold ? undefined : options.maxLagSeconds,
       isAskedAgain: options.workloads !== undefined && !hold,
       isHeardOf,
       syncStartedAt: syncStartIn(clusterSync, assessment),

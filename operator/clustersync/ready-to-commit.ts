@@ -21,8 +21,8 @@ export interface CommitSituation extends Pick<
 
 /**
  * Whether a person may commit: every instance would accept a commit, the operator would send it, the lag is small, and a verification
- * of the whole sync has compared everything and knows of no difference that the lag does not explain. Unknown where no one can say. Messages have no figures that
- * change: each change of a message is a change of the status.
+ * of the whole sync has compared everything and knows of no difference that the lag does not explain. Unknown where no one can say.
+ * Messages have no figures that change: each change of a message is a change of the status.
  */
 export function readyToCommitCondition(situation: CommitSituation): ConditionDraft {
   const { clusterSync, elsewhere, cause, finding, doubt } = situation;

@@ -7,13 +7,11 @@ import type { ConditionCause } from '../operand/condition-cause.ts';
 
 /** What a verification must be about, and have compared. */
 export interface VerificationDemand {
-  /** Writes have stopped, so nothing may be left to compare. Before that, there always is. */
-  readonly isQuiet: boolean;
   /**
-   * How far the destination may be behind, which explains differences that are no older: where documents are written all the time, some
-   * always differ. Undefined once writes have stopped: then it may know of no difference.
+   * Writes have stopped, so nothing may be left to compare, and nothing may differ. Before that, there always is something to compare; and
+   * where documents are written all the time, some always differ: those that the lag explains do not count.
    */
-  readonly explainingLagSeconds: number | undefined;
+  readonly isQuiet: boolean;
   /** Whether the same is asked again before the commit is sent, once workloads have stopped. */
   readonly isAskedAgain: boolean;
   /** Whether this operator has heard of a verification since it began: a stored status may be of long ago. */
@@ -84,7 +82,6 @@ export function doubtOfAll(
   { isHeardOf, syncStartedAt }: Pick<VerificationDemand, 'isHeardOf' | 'syncStartedAt'>,
 ): ConditionCause | undefined {
   const { name } = clusterSync.metadata;
-  const { maxLagSeconds } = clusterSync.spec.commit;
   const own = verifications
     .filter(
       ({ spec, metadata }) =>
@@ -93,8 +90,7 @@ export function doubtOfAll(
     .map((verification) => ({
       isWhole: verification.spec.filter === undefined,
       doubt: doubtOf(clusterSync, verification, {
-        ...{ isQuiet: false, explainingLagSeconds: maxLagSeconds, isAskedAgain: false },
-        ...{ isHeardOf, syncStartedAt },
+        ...{ isQuiet: false, isAskedAgain: false, isHeardOf, syncStartedAt },
       }),
     }));
   const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
@@ -163,10 +159,9 @@ function doubtOf(
       : { kind: 'failed', fact: `${called} has ended without a verdict` };
   }
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
-  const known = knownDifferences(status, demand);
-  if (known === 'some') {
+  const known = knownDifferences(status, spec.commit.maxLagSeconds, demand);
+  if (known === 'some')
     return { kind: 'differences', fact: `${called} has found differences, and rechecks them` };
-  }
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking' || !demand.isHeardOf(verification))
@@ -182,20 +177,19 @@ function doubtOf(
 /** What a running verification knows of differences. untold: the tool reports only the pass under way. */
 function knownDifferences(
   status: SyncVerificationStatus,
-  { explainingLagSeconds, isAskedAgain }: VerificationDemand,
+  maxLagSeconds: number,
+  { isQuiet, isAskedAgain }: VerificationDemand,
 ): 'none' | 'some' | 'unknown' | 'untold' {
   const reported = readVerification(status.verifier?.progress);
-  const mayBeRecent = explainingLagSeconds !== undefined;
   const { verificationStatus } = status;
   const open =
-    reported &&
-    openDifferences({ lastPass: reported.lastPass, verificationStatus }, explainingLagSeconds ?? 0);
+    reported && openDifferences({ lastPass: reported.lastPass, verificationStatus }, maxLagSeconds);
   switch (open) {
     case 'none':
     case 'unknown':
       return open;
     case 'recent':
-      return mayBeRecent ? 'none' : 'some';
+      return isQuiet ? 'some' : 'none';
     case 'old':
       return 'some';
     case undefined: {
