@@ -24,6 +24,13 @@ const comparing = {
   mismatchNamespaces: [{ namespace: 'shop.orders', count: 1 }],
 };
 
+const lastPass = {
+  ...{ generation: 0, mismatchCount: 0, longestSeconds: 0, isWhole: true },
+  ...{ shortSeconds: 0, ageSeconds: 0 },
+};
+const found = { mismatchCount: 0, mismatches: [], mismatchKinds: [], mismatchNamespaces: [] };
+const equalSoFar = { ...comparing, ...found, lastPass };
+
 describe("the operator's dashboard, with a real API server and in Chromium", () => {
   let browser: TestBrowser;
   let ground: OperatorGround;
@@ -44,7 +51,7 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
   it('follows a sync from its copy to its verdict', async () => {
     const { namespace, address } = await ground.newPlace();
     await using syncer = await StandIn.start(address, 27182, { progress: idle });
-    await using verifier = await StandIn.start(address, 27020, { progress: comparing });
+    await using verifier = await StandIn.start(address, 27020, { progress: equalSoFar });
     verifier.answers.set('mismatches', { mismatches: [mismatch], next: null });
     syncer.answers.set('collections', {
       ...{ total: 2, copied: 1 },
@@ -95,9 +102,15 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
     });
     assert.deepEqual(totals, { ...moved, percent: 75 });
 
-    syncer.progress = { progress: { ...applying, lagTimeSeconds: 5, warnings: ['mind the gap'] } };
-    await page.locator('.title .pill', { hasText: 'Ready to commit' }).waitFor();
-    await page.getByText(`kubectl clustersync commit orders --namespace ${namespace}`).waitFor();
+    const running = { ...applying, lagTimeSeconds: 5, startedAt: '2026-01-01T00:00:00Z' };
+    syncer.progress = { progress: { ...running, warnings: ['mind the gap'] } };
+    await page.locator('.title .pill', { hasText: 'Applying changes' }).waitFor();
+    await page
+      .locator('.figures')
+      .getByText('no SyncVerification compares the data of this sync')
+      .waitFor();
+    const commitCommand = `kubectl clustersync commit orders --namespace ${namespace}`;
+    assert.equal(await page.getByText(commitCommand).count(), 0);
     await page.getByText('mind the gap').waitFor();
     await page.getByRole('rowheader', { name: 'old coordinator' }).waitFor();
 
@@ -110,6 +123,9 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
       { signal },
     );
     await ground.runPod(await ground.untilMade(namespace, 'check-verifier'), address);
+    await page.locator('.title .pill', { hasText: 'Ready to commit' }).waitFor();
+    await page.getByText(commitCommand).waitFor();
+    verifier.progress = { progress: comparing };
     await page.getByText('1 difference', { exact: true }).waitFor();
     await page.getByRole('cell', { name: 'lines.0.price' }).waitFor();
     const report = await fetch(
