@@ -78,7 +78,7 @@ describe('what pods and tenants say, on the page of the operator', () => {
     const places = ['warning', 'collection', 'event', 'namespace', 'kind', 'detail'];
     const indexes = texts.filter(isOfIndex).map(harmlessLines);
     await witness.assertShown([...places.flatMap(shown), ...indexes]);
-    await page.locator('.title .pill', { hasText: 'Ready to commit' }).waitFor();
+    await page.locator('.title .pill', { hasText: 'Applying changes' }).waitFor();
     const { 'an image': image = '' } = hostileTexts;
     syncer.progress = { error: `${image}: ${image}` };
     await page.locator('.error', { hasText: image }).waitFor();
