@@ -33,6 +33,13 @@ export function openDifferences(
 
 /** The tasks of a pass that have found differences, of documents or metadata. */
 export function failedTasks(counts: ReportedVerification['verificationStatus']): number {
-  const of = (name: string): number => numberOf(counts?.[name]) ?? 0;
-  return of('failedTasks') + of('metadataMismatchTasks');
+  return taskCount(counts, 'failedTasks', 'metadataMismatchTasks');
+}
+
+/** The sum of some counts of the contract; those that a tool leaves out count as 0. */
+export function taskCount(
+  counts: ReportedVerification['verificationStatus'],
+  ...names: readonly string[]
+): number {
+  return names.reduce((sum, name) => sum + (numberOf(counts?.[name]) ?? 0), 0);
 }

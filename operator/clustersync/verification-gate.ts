@@ -1,4 +1,4 @@
-import { failedTasks, openDifferences } from '../../sync-api/open-differences.ts';
+import { failedTasks, openDifferences, taskCount } from '../../sync-api/open-differences.ts';
 import { readVerification } from '../../sync-api/verifier-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
@@ -43,19 +43,7 @@ export function obstacleOfVerification(
   const doubt: Doubt | undefined = verification
     ? doubtOf(clusterSync, verification, demand)
     : { kind: 'waiting', fact: `the SyncVerification ${name} does not exist` };
-  switch (doubt?.kind) {
-    case undefined:
-      return undefined;
-    case 'waiting':
-    case 'differences':
-      return { ...causeOf(doubt), message: `${doubt.fact}: the commit waits for it` };
-    case 'stalled':
-    case 'different':
-    case 'failed': {
-      const message = `${doubt.fact}: the operator does not commit. ${runAgain}`;
-      return { ...causeOf(doubt), message };
-    }
-  }
+  return doubt && causeOf(doubt, { isOfCommit: true });
 }
 
 /** The SyncVerifications that a decision about a ClusterSync depends on: those about it, and the one that its commit waits for. */
@@ -94,11 +82,11 @@ export function doubtOfAll(
       }),
     }));
   const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
-  if (different) return causeOf(different);
+  if (different) return causeOf(different, { isOfCommit: false });
   const whole = own.filter(({ isWhole }) => isWhole);
   if (whole.some(({ doubt }) => doubt === undefined)) return undefined;
   const [first] = whole;
-  if (first?.doubt) return causeOf(first.doubt);
+  if (first?.doubt) return causeOf(first.doubt, { isOfCommit: false });
   const which =
     own.length === 0 ? 'no SyncVerification' : 'no SyncVerification without spec.filter';
   const message = `${which} compares the data of this sync`;
@@ -109,21 +97,28 @@ function isOfDifferences(doubt: Doubt | undefined): boolean {
   return doubt?.kind === 'differences' || doubt?.kind === 'different';
 }
 
-function causeOf({ kind, fact }: Doubt): ConditionCause {
-  switch (kind) {
-    case 'waiting':
-    case 'differences':
-      return { reason: 'WaitingForVerification', message: fact, level: 'waiting' };
-    case 'stalled': {
-      const message = `${fact}. ${runAgain}`;
-      return { reason: 'WaitingForVerification', message, level: 'stalled' };
-    }
-    case 'different':
-    case 'failed': {
-      const message = `${fact}. ${runAgain}`;
-      return { reason: 'VerificationFailed', message, level: 'stalled' };
-    }
-  }
+const waitingCause = { reason: 'WaitingForVerification', level: 'waiting' } as const;
+const stalledCause = { reason: 'WaitingForVerification', level: 'stalled' } as const;
+const failedCause = { reason: 'VerificationFailed', level: 'stalled' } as const;
+
+const causes: Readonly<Record<Doubt['kind'], Omit<ConditionCause, 'message'>>> = {
+  waiting: waitingCause,
+  differences: waitingCause,
+  stalled: stalledCause,
+  different: failedCause,
+  failed: failedCause,
+};
+
+/** @param isOfCommit - whether a commit is asked for: then the message says what becomes of it. */
+function causeOf(
+  { kind, fact }: Doubt,
+  { isOfCommit }: { readonly isOfCommit: boolean },
+): ConditionCause {
+  const cause = causes[kind];
+  const isStalled = cause.level === 'stalled';
+  const outcome = isStalled ? ': the operator does not commit' : ': the commit waits for it';
+  const action = isStalled ? `. ${runAgain}` : '';
+  return { ...cause, message: `${fact}${isOfCommit ? outcome : ''}${action}` };
 }
 
 function doubtOf(
@@ -203,13 +198,11 @@ function knownDifferences(
 }
 
 /** The counts of the contract: those of the current pass, or of the last one until the next begins. */
-function countsOf({ verificationStatus }: SyncVerificationStatus) {
-  const count = (value: unknown): number => (typeof value === 'number' ? value : 0);
-  const counts = verificationStatus ?? {};
-  const left = count(counts.addedTasks) + count(counts.processingTasks);
+function countsOf({ verificationStatus: counts }: SyncVerificationStatus) {
+  const left = taskCount(counts, 'addedTasks', 'processingTasks');
   return {
     left,
-    isOver: left === 0 && count(counts.totalTasks) > 0,
-    waitingForNext: count(counts.recheckTasks),
+    isOver: left === 0 && taskCount(counts, 'totalTasks') > 0,
+    waitingForNext: taskCount(counts, 'recheckTasks'),
   };
 }

@@ -6,21 +6,19 @@ import type { Event } from './builtin-resources.ts';
  * time elsewhere, or none: its `eventTime` is null, whatever the type says.
  */
 export function lastSeen({ series, eventTime, deprecatedLastTimestamp, metadata }: Event): string {
-  const times: readonly unknown[] = [
-    ...[series?.lastObservedTime, eventTime, deprecatedLastTimestamp],
-    metadata.creationTimestamp,
-  ];
-  return times.map(textOf).find((time) => time !== undefined) ?? '';
+  const { creationTimestamp } = metadata;
+  return firstText(
+    ...[series?.lastObservedTime, eventTime, deprecatedLastTimestamp, creationTimestamp],
+  );
 }
 
 /** When it was seen first and last, in milliseconds since 1970; NaN if unknown. */
 export function eventTimeMs(event: Event): { readonly firstMs: number; readonly lastMs: number } {
   const { eventTime, deprecatedFirstTimestamp, metadata } = event;
-  const firsts: readonly unknown[] = [
-    ...[eventTime, deprecatedFirstTimestamp, metadata.creationTimestamp],
-  ];
-  return {
-    firstMs: Date.parse(firsts.map(textOf).find((time) => time !== undefined) ?? ''),
-    lastMs: Date.parse(lastSeen(event)),
-  };
+  const firstSeen = firstText(eventTime, deprecatedFirstTimestamp, metadata.creationTimestamp);
+  return { firstMs: Date.parse(firstSeen), lastMs: Date.parse(lastSeen(event)) };
+}
+
+function firstText(...values: readonly unknown[]): string {
+  return values.map(textOf).find((text) => text !== undefined) ?? '';
 }

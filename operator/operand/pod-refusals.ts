@@ -2,6 +2,7 @@ import { events, type Event, type StatefulSet } from '../kube/builtin-resources.
 import type { KubeClient } from '../kube/client.ts';
 import type { Clock } from '../kube/clock.ts';
 import { eventTimeMs } from '../kube/event-time.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import { objectKey, type ObjectRef } from '../kube/resource.ts';
 
 /** Why a StatefulSet has no pod, in the words of what refused it: a quota, for example, or an admission policy. */
@@ -74,8 +75,9 @@ export class PodRefusals {
     try {
       const asked = { namespace, fieldSelector, maxItems: maxEvents, signal };
       return (await this.#client.list(events, asked)).items;
-    } catch {
-      signal.throwIfAborted();
+    } catch (error) {
+      // An aborted request rejects with the signal's reason.
+      if (!(error instanceof KubeError)) throw error;
       return [];
     }
   }
