@@ -36,7 +36,7 @@ export function checkAnswer(message: Buffer, unread?: string): void {
     kind === opMsg
       ? (message.readInt32LE(16) & requiredFlags & ~moreToCome) === 0 && message[20] === 0
       : message.readInt32LE(32) === 1;
-  if (!isOfForm) throw new MalformedAnswer('an answer of other than one document');
+  if (!isOfForm) throw new MalformedAnswer('an answer that does not hold exactly one document');
   checkDocument(message, offset, message.length, 1, unread);
 }
 

@@ -54,7 +54,7 @@ export type NamespaceInfo = CollectionInfo | ViewInfo | TimeSeriesInfo | OddlyNa
 
 /**
  * Names of all databases that hold user data, in alphabetical order.
- * @param after - a cluster time that a majority has: what is read is not older. The same holds for all listings here.
+ * @param after - a cluster time that a majority has: what is read is not older. The same applies to all listings here.
  */
 export async function listUserDatabases(
   cluster: ClusterClient,

@@ -140,7 +140,7 @@ export class CheckedValue {
     return this.#fields();
   }
 
-  /** The error for a value of the wrong type. @param is - such as `is no text`. */
+  /** The error for a value of the wrong type. @param is - such as `is not a string`. */
   error(is: string): Error {
     return this.#complain(`whose ${this.#path === '' ? 'value' : this.#path} ${is}`);
   }

@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { MongoClient, ReadPreference, UUID, type Db } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
 import { compressorsIn } from './connection-options.ts';
+import { watchAttempt, type ConnectionAttempt } from './connection-attempt.ts';
 import { checkConnection, tlsSettings, type Connection } from './connection.ts';
 import { LostWrites, maxHeldMs } from './lost-writes.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { askServer, askPrimary } from './ask-server.ts';
 import { isWorkedOn, connectionsOfOthers } from './own-operations.ts';
 import { RouterAddresses, countOnRouters, type AskedCluster } from './router-addresses.ts';
+import { connectionError } from './server-errors.ts';
 import { WriteGuard } from './write-guard.ts';
 
 /**
@@ -18,6 +20,8 @@ export interface ClusterClient extends AsyncDisposable {
   readonly decoded: MongoClient;
   readonly raw: MongoClient;
   readonly admin: Db;
+  /** Of `decoded`. */
+  readonly attempt: ConnectionAttempt;
   /** Of `decoded`, by which everything is written. */
   readonly lostWrites: LostWrites;
   readonly writeGuard: WriteGuard;
@@ -92,6 +96,7 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
       decoded,
       raw,
       admin: decoded.db('admin'),
+      attempt: watchAttempt(decoded),
       lostWrites,
       writeGuard,
       routers: new RouterAddresses(decoded),
@@ -108,9 +113,10 @@ export function createClusterClient(options: ClusterClientOptions): ClusterClien
 /**
  * Connects the clients of a cluster. To be called, and retried until it succeeds, before anything else: a client whose first
  * connection has failed answers every later command with "Topology is closed", unless it is connected again.
+ * @throws SyncError AuthenticationFailed, ClusterUnreachable and other named errors of connections.
  */
 export async function connectCluster(
-  { decoded, raw }: ClusterClient,
+  { decoded, raw, attempt }: ClusterClient,
   signal: AbortSignal,
 ): Promise<void> {
   const settled = new AbortController();
@@ -119,6 +125,9 @@ export async function connectCluster(
     signal.throwIfAborted();
     await Promise.race([Promise.all([decoded.connect(), raw.connect()]), aborted]);
     signal.throwIfAborted();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw connectionError(error, attempt) ?? error;
   } finally {
     settled.abort();
     await aborted.catch(() => undefined);
@@ -142,6 +151,12 @@ export class FormerConnections {
   /** This process has taken the place of the one before: whatever that one has sent arrives within 30 s from now. */
   takeOver(): void {
     this.#firstAskedAtMs ??= performance.now();
+  }
+
+  /** The same once more: another process may have had the place since. */
+  takeOverAgain(): void {
+    this.#firstAskedAtMs = performance.now();
+    this.#areGone = false;
   }
 
   /**

@@ -25,7 +25,7 @@ export function secondsBetween(earlier: Timestamp, later: Timestamp): number {
 
 /**
  * The latest cluster time that a majority of the members has: every write up to it is visible on the primary, with no holes (a
- * plain operationTime may have writes in flight before it). The same holds for all shards of a sharded cluster: whatever any of
+ * plain operationTime may have writes in flight before it). The same applies to all shards of a sharded cluster: whatever any of
  * them writes later has a later time.
  */
 export async function majorityTime(

@@ -33,6 +33,8 @@ export interface ComparedFingerprints {
   readonly equalDocuments: number;
   /** The ids of documents whose hashes differ, or that one side does not have; each once, by its bytes. */
   readonly differing: readonly RawElement[];
+  /** Those of them that only the destination has. */
+  readonly surplus: ReadonlySet<RawElement>;
 }
 
 /** Compares a range by the hashes of its buckets: no document leaves its server. @throws MongoServerError as the reader does. */
@@ -87,16 +89,17 @@ export async function compareFingerprints<T>(
     if (other?.hash === hash && other.documents === documents) equalDocuments += documents;
     else differing.push(id);
   }
-  for (const [key, { id }] of destination) if (!source.has(key)) differing.push(id);
-  return { equalDocuments, differing };
+  const surplus = new Set<RawElement>();
+  for (const [key, { id }] of destination) if (!source.has(key)) surplus.add(id);
+  return { equalDocuments, differing: [...differing, ...surplus], surplus };
 }
 
-/** The documents of one `_id`: several shards may each have one. */
+/** The documents with the same `_id`: several shards may each have one. */
 interface HashOfId extends Fingerprint {
   readonly documents: number;
 }
 
-/** The hashes by `_id`. If shards have several documents of one `_id`, it has the sum of their hashes. */
+/** The hashes by `_id`. If shards have several documents with the same `_id`, it has the sum of their hashes. */
 async function hashesOf(
   fingerprints: AsyncIterable<Fingerprint>,
 ): Promise<ReadonlyMap<string, HashOfId>> {
@@ -111,7 +114,7 @@ async function hashesOf(
   return hashes;
 }
 
-/** Asks both sides at the same time. Throws only when neither is busy any more. */
+/** Asks both sides at the same time. Throws only when neither is busy. */
 async function bothOf<T, R>(sides: Sides<T>, ask: (side: T) => Promise<R>): Promise<Sides<R>> {
   const [source, destination] = await Promise.allSettled([
     ask(sides.source),

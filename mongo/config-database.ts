@@ -10,7 +10,7 @@ import { boundedDocuments, WholeReading } from './whole-reading.ts';
 
 /**
  * What a command finds in the config database of a sharded cluster, where its router stores the placement of collections.
- * Documents in it, such as bounds and keys, stay bytes. Not for chunks: everything is held at once.
+ * Documents in it, such as bounds and keys, stay bytes. Not for chunks: everything is held at the same time.
  * @throws SyncError ServerRefused if it does not end.
  */
 export async function readConfig(

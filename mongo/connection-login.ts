@@ -65,7 +65,7 @@ export function withLogin<P extends string>(
   const userOption = `--${spell(`${prefix}User`)}`;
   if (user === '') throw new SyncError('InvalidOption', `${userOption} is empty`);
   const parsed = parseConnectionString(uri);
-  // Whoever uses it says what is wrong with it.
+  // Those who use it report what is wrong with it.
   if (!parsed) return uri;
   if (parsed.username !== '') {
     const problem = `the connection string names a user, and ${userOption} is given: omit one of them`;

@@ -84,7 +84,7 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
     names: ['compressors'],
     items: [...compressors, 'none'],
     reason:
-      'Compresses the connection, by the first of these that the server accepts. Others in the list are passed over.',
+      'Compresses the connection, by the first of these that the server accepts. Others in the list are ignored.',
   },
   { names: ['zlibCompressionLevel'], reason: 'How hard `zlib` tries.' },
   { names: ['appName'], reason: 'Accepted, but replaced by the name of the program.' },

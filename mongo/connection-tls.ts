@@ -5,14 +5,14 @@ import { readTextFile } from '../service/text-file.ts';
 import { parseConnectionString } from './connection-options.ts';
 import type { SpellOption } from './connection-login.ts';
 
-/** What a connection is verified and authenticated by, besides what its connection string says: as node:tls calls it. */
+/** What a connection is verified and authenticated by, apart from its connection string: as node:tls calls it. */
 export interface ConnectionTls {
   /** The only authorities that are trusted, in PEM; those that Node.js includes if absent. */
   readonly ca?: string;
   /** Of this program, with intermediate certificates, in PEM. */
   readonly cert?: string;
   readonly key?: string;
-  /** What the certificates of all servers must be valid for, and the servers are told (SNI); the name of each host if absent. */
+  /** What the certificates of all servers must be valid for, and what is sent to them (SNI); the name of each host if absent. */
   readonly servername?: string;
 }
 
@@ -90,7 +90,7 @@ export function readConnectionTls<P extends string>(
   return Object.keys(tls).length === 0 ? undefined : tls;
 }
 
-/** No address, which cannot be told to a server: the last label has a letter. */
+/** No address, which cannot be sent to a server: the last label has a letter. */
 function isDnsName(text: string): boolean {
   const labels = text.split('.');
   return (

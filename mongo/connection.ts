@@ -34,7 +34,7 @@ export function tlsSettings({ tls }: Connection) {
 }
 
 /**
- * The options of a program for what a connection needs besides its connection string.
+ * The options of a program for what a connection needs in addition to its connection string.
  * @param prefix - what their names begin with: `src` for `srcUser` and `srcCaFile`.
  * @param whose - whose servers they are for: `cluster0`, `the source`.
  */

@@ -26,7 +26,7 @@ export function placedQuery({ id, placed }: DocumentKey, shardKey: ShardKey | nu
   return writer.finish();
 }
 
-/** Whether an id and a shard key, `{k: 1, _id: 5}`, have no fields besides the id and those of this shard key. */
+/** Whether an id and a shard key, `{k: 1, _id: 5}`, have no fields other than the id and those of this shard key. */
 export function hasNoOtherFields(placed: RawDocument, shardKey: ShardKey): boolean {
   return elementsOf(placed).every(
     ({ name }) => name === '_id' || shardKey.some(({ field }) => field === name),

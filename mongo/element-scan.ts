@@ -4,7 +4,7 @@ import { bsonType, type RawElement } from './raw-bson.ts';
 // Every copied document and every change event comes through here: allocate nothing that is not requested, and skip embedded
 // values.
 
-/** The length of a value by its type, besides a length that it begins with; -1: not determined by the type. */
+/** The length of a value by its type, without a length that it begins with; -1: not determined by the type. */
 const valueLengths = new Int8Array(256).fill(-1);
 /** For the types whose values begin with an int32 that says how many more bytes follow, its smallest value; -1 for others. */
 const leastTold = new Int8Array(256).fill(-1);

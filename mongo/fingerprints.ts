@@ -30,7 +30,7 @@ export interface FingerprintQuery {
 
 /**
  * A document's hash, made by the server: of its values and field names in their order (as a KeyString), and of its size in
- * bytes. Two documents that differ have the same hash only by chance (1 in 2^64), or if they are of the same size and differ in nothing but
+ * bytes. Two documents that differ have the same hash only by chance (1 in 2^64), or if they are of the same size and differ only in
  * how numbers of the same value are stored (int64 5 and double 5, 0 and -0, decimal128 1.0 and 1.00, the bits of a NaN), a string that
  * is a symbol, or the names of an array's elements. Known by trying on 6.0.27 and 7.0.28, in `fingerprints.integration.ts`; 6.0.5 has no
  * `$_internalKeyStringValue`, and refuses.
@@ -53,7 +53,7 @@ export const maxSummed = Number((1n << 63n) / summedBelow);
  */
 const bucketCount = 2_048;
 
-/** The bucket of a document, by its `_id`. The hash of a number alone is that of its whole part: all ids below 1 would share it. */
+/** The bucket of a document, by its `_id`. The hash of a bare number is that of its whole part: all ids below 1 would share it. */
 const bucket = {
   $mod: [
     { $toHashedIndexKey: { $_internalKeyStringValue: { input: '$_id' } } },
@@ -88,7 +88,7 @@ export class FingerprintReader {
   }
 
   /**
-   * The documents in buckets, hashed by the server: the `_id` alone decides which bucket a document is in.
+   * The documents in buckets, hashed by the server: only the `_id` decides which bucket a document is in.
    * @throws MongoServerError if the server refuses: it has no such hash.
    */
   async buckets(): Promise<ReadonlyMap<number, Bucket>> {

@@ -38,10 +38,10 @@ interface Unanswered {
 }
 
 /**
- * A connection of the driver (7.8) with four changes, besides the handling of large values (ZeroCopyConnection).
+ * A connection of the driver (7.8) with four changes, in addition to the handling of large values (ZeroCopyConnection).
  *
  * A command is not abandoned because its connection is silent for as long as the client allows, but only if the server is not
- * working on it either. The server is asked on another connection, twice, as the first time the command or its answer may still
+ * working on it either. The server is queried on another connection, twice, as the first time the command or its answer may still
  * be on its way. So a command may take as long as it needs, and one that a network has lost is noticed soon. The login has only
  * the client's limit.
  *

@@ -31,11 +31,11 @@ export function idRangeQueries({ min, max }: IdRange): Document[] {
 }
 
 /**
- * `{_id: ...}` of a document, byte for byte, as the bound of a range. Undefined for the smallest and the greatest possible id:
- * the server does not accept those as bounds.
+ * `{_id: ...}` of a document, byte for byte, as the bound of a range; it shares no memory with the document. Undefined for the
+ * smallest and the greatest possible id: the server does not accept those as bounds.
  */
 export function idBound(document: RawDocument): Document | undefined {
-  const id = idElement(document);
+  const id = idElement(Uint8Array.from(document));
   const canBound = id.type !== bsonType.minKey && id.type !== bsonType.maxKey;
   return canBound ? { _id: new RawValue('_id', id) } : undefined;
 }

@@ -13,7 +13,7 @@ export interface OplogRange {
   readonly to: Timestamp;
 }
 
-/** The operations that an applyOps command has written at once, and logged as one entry. */
+/** The operations that an applyOps command has written together, and logged as one entry. */
 export interface AppliedOps {
   readonly time: Timestamp;
   readonly targets: readonly AppliedOpsTarget[];
@@ -40,7 +40,7 @@ export async function hidesAppliedOps(
 
 /**
  * Finds what the command applyOps has written to a replica set of a version that {@link hidesAppliedOps hides} it. Of the forms
- * in which 6.0.5 logs that command this is the one without events: only CRUD, all carried out at once. Operations that it logs
+ * in which 6.0.5 logs that command this is the one without events: only CRUD, all carried out together. Operations that it logs
  * one by one, as beside a command or with `allowAtomic: false`, are events like any other. An entry of a transaction has its
  * own session and transaction number, even if it is prepared or only a part.
  * @param range - a majority must have its end. The scan begins at its start, and reads nothing after its end.

@@ -23,11 +23,11 @@ export async function ownOperations(
  * The writes that the shards of a cluster run, for any client: not every shard knows under whose name they came to the
  * router. Catalog writes continue without a client: a coordinator on a shard finishes what it has started. Needs the action
  * `inprog`. Builds of indexes that nothing waits for do not count.
- * @param besides - a database whose writes do not count.
+ * @param except - a database whose writes do not count.
  */
 export async function writesOnShards(
   admin: Db,
-  besides: string,
+  except: string,
   signal: AbortSignal,
 ): Promise<Set<string>> {
   const pipeline = [
@@ -37,7 +37,7 @@ export async function writesOnShards(
         active: true,
         desc: { $regex: '^conn|Coordinator$' },
         op: { $nin: ['query', 'getmore', 'none'] },
-        ns: { $not: { $regex: `^(admin|config|local|${besides})\\.` } },
+        ns: { $not: { $regex: `^(admin|config|local|${except})\\.` } },
         'command.comment': { $ne: backgroundBuild },
       },
     },

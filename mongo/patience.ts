@@ -1,3 +1,4 @@
+import { messageOf } from '../service/errors.ts';
 import { isUnclear } from './server-errors.ts';
 
 /** How long to retry work whose errors are unclear. */
@@ -39,6 +40,18 @@ export class Patience {
     return false;
   }
 
+  /**
+   * Takes note of an error. @param isKnown - whether it passes, however often it comes.
+   * @returns what to tell a person while the work is retried; undefined if it must not be.
+   */
+  reasonToRetry(error: unknown, isKnown: boolean): string | undefined {
+    if (isKnown) {
+      this.reset();
+      return messageOf(error);
+    }
+    return this.allows(error) ? `${messageOf(error)} (${this.hint})` : undefined;
+  }
+
   /** To be called when the work has succeeded, or fails for a known reason. */
   reset(): void {
     this.#lastMs = undefined;
@@ -48,6 +61,6 @@ export class Patience {
   /** What to tell a person while it is retried. */
   get hint(): string {
     const leftSeconds = Math.ceil((maxUnclearMs - this.#countedMs) / 1000);
-    return `it is unknown whether the error is transient: the work ends at the earliest in ${leftSeconds} s`;
+    return `it is unknown whether the error is transient: if it lasts, the work ends in ${leftSeconds} s or later`;
   }
 }

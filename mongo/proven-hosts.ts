@@ -16,10 +16,10 @@ export function deploymentDigest({ clusterId }: Pick<Topology, 'clusterId'>): st
 
 /**
  * The hosts of a connection string that are members or routers of the deployment that it leads to, and let its user in: if
- * there are several, each is asked separately. A list proves nothing about its members, since the driver is content with the
+ * there are several, each is queried separately. A list proves nothing about its members, since the driver is content with the
  * first that answers, and leaves out those that belong elsewhere.
  * @param uri - by which somebody has logged in.
- * @returns a connection string with only these hosts, without user and options; empty if there are none. If the servers were told
+ * @returns a connection string with only these hosts, without user and options; empty if there are none. If the servers received
  * another name than their own, it has that as the option `serverName`: a proxy may have led there by it.
  */
 export async function provenHosts(
@@ -39,10 +39,42 @@ export async function provenHosts(
     const alone = parsed.clone();
     alone.hosts = [host];
     alone.searchParams.set('directConnection', 'true');
-    const found = await askTopology({ uri: alone.href, tls }, asker, signal).catch(() => undefined);
+    const askingMember = { ...asker, mayBeSecondary: true };
+    const found = await askTopology({ uri: alone.href, tls }, askingMember, signal).catch(
+      () => undefined,
+    );
     return found?.clusterId === deployment.clusterId;
   };
   const answers = await Promise.all(hosts.map(isProven));
   const proven = hosts.filter((_, index) => answers[index]);
   return proven.length === 0 ? '' : told(proven);
+}
+
+/** At which hosts of a connection a process has logged in: it finds out once it knows the deployment. */
+export class HostProof {
+  readonly #connection: Connection;
+  #hosts = '';
+  #ended = Promise.resolve();
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
+
+  /** As {@link provenHosts} returns them; empty before that. */
+  get hosts(): string {
+    return this.#hosts;
+  }
+
+  /** Resolves when no host is being queried. */
+  get ended(): Promise<void> {
+    return this.#ended;
+  }
+
+  /** Begins to query the hosts. */
+  begin(question: HostQuestion, signal: AbortSignal): void {
+    const prove = async (): Promise<void> => {
+      this.#hosts = await provenHosts(this.#connection, question, signal);
+    };
+    this.#ended = prove();
+  }
 }

@@ -90,7 +90,7 @@ export function forEachDocument(
   let at = offset + 4;
   while (at < end) {
     if (bytes[at] !== bsonType.document)
-      throw new MalformedAnswer('an array of other than documents');
+      throw new MalformedAnswer('an array that holds something other than documents');
     // Names are decimal numbers of a few digits.
     do at += 1;
     while (at < end && bytes[at] !== 0);
@@ -173,7 +173,7 @@ export function uuidValue(element: RawElement): UUID {
 /** @throws MalformedAnswer if a value has another BSON type. */
 export function requireType({ name, type }: RawElement, expected: number): void {
   if (type !== expected)
-    throw new MalformedAnswer(`a field ${name} of BSON type ${type} in place of ${expected}`);
+    throw new MalformedAnswer(`a field ${name} of BSON type ${type} instead of ${expected}`);
 }
 
 /** True for a string value that no JavaScript string can hold. The server accepts any bytes (6.0.5). */

@@ -52,7 +52,8 @@ export class RawValue extends BSON.BSONValue {
   serializeInto(buffer: Uint8Array, index: number): number {
     const typeAt = index - Buffer.byteLength(this.name) - 2;
     const written = asBuffer(buffer).toString('utf8', typeAt + 1, index - 1);
-    if (written !== this.name) throw new Error(`the raw value ${this.name} stands elsewhere`);
+    if (written !== this.name)
+      throw new Error(`the raw value ${this.name} is written under another name`);
     buffer[typeAt] = this.type;
     buffer.set(this.bytes, index);
     return this.bytes.length;

@@ -22,7 +22,7 @@ export function replicatedIndex(spec: IndexSpec): IndexSpec {
  * Options of `create` in their form on the destination during a sync: capped size at its largest, and no TTL (of a clustered
  * collection: the server refuses a time to live that goes back beyond 1970). A clustered collection is not capped: the server
  * makes these only by convertToCapped, and refuses to create them (6.0.5). Neither is any temporary: only the server makes such
- * collections, for `$out` and the like, and a rename makes them permanent.
+ * collections, for `$out` and similar stages, and a rename makes them permanent.
  */
 export function replicatedOptions(options: Document): Document {
   const {

@@ -1,4 +1,3 @@
-import { messageOf } from '../service/errors.ts';
 import type { Logger } from '../service/logger.ts';
 import { backoffMs, sleep } from '../service/sleep.ts';
 import { Patience } from './patience.ts';
@@ -36,11 +35,9 @@ export async function retrying<T>(
       return await run(attempt);
     } catch (error) {
       signal.throwIfAborted();
-      const isKnown = isPassing(error);
-      if (isKnown) patience.reset();
-      else if (!patience.allows(error)) throw error;
+      const reason = patience.reasonToRetry(error, isPassing(error));
+      if (reason === undefined) throw error;
       monitor.addRetry(work, error);
-      const reason = isKnown ? messageOf(error) : `${messageOf(error)} (${patience.hint})`;
       warning.set(reason);
       logger.warn({ work, attempt, reason }, 'trying again');
       await sleep(backoffMs(attempt), signal);

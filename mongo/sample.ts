@@ -2,7 +2,7 @@ import type { Document } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import type { Namespace } from './namespace.ts';
 import type { RawDocument } from './raw-bson.ts';
-import { RawCursor } from './raw-cursor.ts';
+import { RawCursor, type RawCursorOptions } from './raw-cursor.ts';
 
 /** The size of a sample, and its form. */
 export interface Sampling {
@@ -22,13 +22,13 @@ export async function* sortedSample(
   cluster: ClusterClient,
   { db, coll }: Namespace,
   { size, stages, collation }: Sampling,
-  signal: AbortSignal,
+  reading: Pick<RawCursorOptions, 'signal' | 'readPreference'>,
 ): AsyncGenerator<RawDocument, void> {
   const pipeline = [{ $sample: { size } }, ...stages, { $sort: { _id: 1 } }];
   const command = {
     ...{ aggregate: coll, pipeline, cursor: {}, allowDiskUse: true },
     ...(collation && { collation }),
   };
-  await using cursor = await RawCursor.open(cluster.raw, db, command, { signal });
+  await using cursor = await RawCursor.open(cluster.raw, db, command, reading);
   for await (const { documents } of cursor.batches()) yield* documents;
 }

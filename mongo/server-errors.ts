@@ -11,6 +11,7 @@ import {
   MongoUnexpectedServerResponseError,
 } from 'mongodb';
 import { messageOf, SyncError } from '../service/errors.ts';
+import { attemptProblem, type ConnectionAttempt } from './connection-attempt.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
 import { tlsProblem } from './tls-errors.ts';
 import { serverCodeOf, type CodeClass, type CodeGroup } from './server-codes.ts';
@@ -178,7 +179,7 @@ function isFileFailure(error: Error): boolean {
   return fileCalls.has(syscall ?? '') && fileCodes.has(code ?? '');
 }
 
-/** True if the other side has closed a connection that waited for an answer, also if the error has been named. */
+/** True if the other side has closed a connection that waited for an answer, even if the error has been named. */
 export function isConnectionClosed(error: unknown): boolean {
   if (error instanceof SyncError) return isConnectionClosed(error.cause);
   return error instanceof MongoNetworkError && !(error instanceof MongoNetworkTimeoutError);
@@ -213,8 +214,21 @@ function errorOfServer(error: Error, cause: Error): SyncError | undefined {
     : new SyncError('ClusterUnreachable', problem, { cause });
 }
 
-/** A connection error under its name; undefined for any other. */
-export function connectionError(error: unknown): SyncError | undefined {
+/** What to do about a name of mongodb+srv that DNS does not know; undefined for any other error. */
+function lookupProblem(error: Error): string | undefined {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'querySrv' || (code !== 'ENOTFOUND' && code !== 'ENODATA')) return undefined;
+  return `${error.message}: correct the host of mongodb+srv, whose SRV record DNS must know here, or name the servers (mongodb://...)`;
+}
+
+/**
+ * A connection error under its name; undefined for any other.
+ * @param attempt - of a client's first connection: the description then says what to do.
+ */
+export function connectionError(
+  error: unknown,
+  attempt?: ConnectionAttempt,
+): SyncError | undefined {
   if (error instanceof SyncError) return undefined;
   if (!(error instanceof Error)) return undefined;
   if (codeOf(error) === serverCode.authenticationFailed) {
@@ -232,10 +246,11 @@ export function connectionError(error: unknown): SyncError | undefined {
       const named = server.error && errorOfServer(server.error, error);
       if (named) return named;
     }
-    return new SyncError('ClusterUnreachable', error.message, { cause: error });
+    const problem = attempt && attemptProblem(error, attempt);
+    return new SyncError('ClusterUnreachable', problem ?? error.message, { cause: error });
   }
   if (isConnectionFailure(error)) {
-    const description = tlsProblem(error) ?? error.message;
+    const description = tlsProblem(error) ?? lookupProblem(error) ?? error.message;
     return new SyncError('ClusterUnreachable', description, { cause: error });
   }
   return undefined;

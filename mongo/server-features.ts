@@ -35,7 +35,7 @@ const features = {
   confirmedFeatureVersions: '7.0',
   /**
    * A change of the featureCompatibilityVersion ends on no shard before all have prepared it (seen on 7.0.28). Before (6.0.27),
-   * it ends on each by itself.
+   * it ends on each separately.
    */
   featureVersionsInPhases: '7.0',
   /** TTL indexes whose `expireAfterSeconds` is NaN are refused (7.0.28, seen there); 6.0 creates them. */

@@ -35,7 +35,7 @@ export function isSameKey(one: ShardKey, other: ShardKey): boolean {
 }
 
 /**
- * True if the `_id` of a document determines its shard, as it does without a shard key: a second document with the same `_id`
+ * True if the `_id` of a document determines its shard, which is also true without a shard key: a second document with the same `_id`
  * is refused. With any other shard key each shard refuses only duplicates of its own documents.
  */
 export function isPlacedById(key: ShardKey | null): boolean {
@@ -44,7 +44,7 @@ export function isPlacedById(key: ShardKey | null): boolean {
 
 /**
  * True for an index that the server accepts for a shard key: it begins with the key's fields, has every document, and compares
- * texts as bytes. One on the key alone may be multikey, which the server finds out when it is used.
+ * texts as bytes. One on only the key may be multikey, which the server finds out when it is used.
  */
 export function supportsShardKey(spec: IndexSpec, key: ShardKey): boolean {
   return beginsWith(spec, key, ({ kind }, value) => value === kind) && isComplete(spec);

@@ -39,6 +39,21 @@ describe('tlsProblem', () => {
     });
   }
 
+  it('knows a server that ends the connection within the handshake, which has no code of its own', () => {
+    const text = 'Client network socket disconnected before secure TLS connection was established';
+    assert.match(
+      tlsProblem(new Error(text, { cause: failed('ECONNRESET', text) })) ?? '',
+      /established: if the server does not use TLS, omit tls, .+; otherwise its log says why/,
+    );
+  });
+
+  it('tells the reason of OpenSSL without the place in its source', () => {
+    const text = '40:error:0A00010B:SSL routines:f:wrong version number:../ssl/record.c:77:\n';
+    const error = failed('ERR_SSL_WRONG_VERSION_NUMBER', text);
+    const told = tlsProblem(Object.assign(error, { reason: 'wrong version number' }));
+    assert.match(told ?? '', /^wrong version number: the server does not use TLS/);
+  });
+
   it('knows no other errors, and no end of causes', () => {
     const circle = new Error('a');
     circle.cause = circle;

@@ -1,11 +1,17 @@
 const untrusted =
   'the certificate of the server is signed by an authority that is not trusted. Name its authority: in tls.caSecretRef or tls.caConfigMapRef of the ClusterSync, or in the file of an option or of tlsCAFile';
 
-const plain =
-  'the server does not use TLS: omit tls, in the connection string and in the ClusterSync, or turn it on there';
+const useNone = 'omit tls, in the connection string and in the ClusterSync, or turn it on there';
+
+const plain = `the server does not use TLS: ${useNone}`;
+
+/** What a server does that does not know TLS: node:tls has no code for it. */
+const disconnected = 'disconnected before secure TLS connection was established';
+
+const perhapsPlain = `if the server does not use TLS, ${useNone}; otherwise its log says why it has closed the connection`;
 
 const unaccepted =
-  'the server does not accept the certificate of the client: give one that is valid, and signed by an authority that the server knows';
+  'the server does not accept the certificate of the client: use one that is valid, and signed by an authority that the server trusts';
 
 /** What to do about an error of node:tls or OpenSSL, by its code (Node 24). */
 const actions: Readonly<Record<string, string>> = {
@@ -36,8 +42,16 @@ export function tlsProblem(error: unknown): string | undefined {
   for (let depth = 0; depth < maxDepth && current instanceof Error; depth++) {
     const { code } = current as NodeJS.ErrnoException;
     const action = typeof code === 'string' ? actions[code] : undefined;
-    if (action !== undefined) return `${current.message}: ${action}`;
+    if (action !== undefined) return `${reasonOf(current)}: ${action}`;
+    if (current.message.endsWith(disconnected)) return `${current.message}: ${perhapsPlain}`;
     current = current.cause;
   }
   return undefined;
+}
+
+/** Without the places in OpenSSL's source: its errors have the words for people in a field of their own. */
+function reasonOf(error: Error): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const reason: unknown = (error as { readonly reason?: unknown }).reason;
+  return code?.startsWith('ERR_SSL_') && typeof reason === 'string' ? reason : error.message;
 }

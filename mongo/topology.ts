@@ -3,6 +3,7 @@ import { SyncError, toSyncError } from '../service/errors.ts';
 import { orAborted } from '../service/or-aborted.ts';
 import { checkedRow, type CheckedValue } from './checked-value.ts';
 import type { ClusterClient } from './cluster-client.ts';
+import { watchAttempt } from './connection-attempt.ts';
 import { checkConnection, tlsSettings, type Connection } from './connection.ts';
 import { ZeroCopyConnection } from './zero-copy-connection.ts';
 import { runCommand } from './run-command.ts';
@@ -32,6 +33,8 @@ export interface Asker {
   readonly appName: string;
   /** The connection string may name no files, services and proxies: it is used in a pod. */
   readonly refusesFiles: boolean;
+  /** Only to find out to which deployment a member belongs: a direct connection may lead to a secondary. */
+  readonly mayBeSecondary?: boolean;
 }
 
 /** How long to look for servers that are not there. */
@@ -39,9 +42,13 @@ const serverSelectionTimeoutMS = 5_000;
 
 /**
  * Asks a cluster for its topology.
- * @throws SyncError TopologyNotSupported for a standalone server.
+ * @throws SyncError TopologyNotSupported for a standalone server; ClusterUnreachable for a direct connection to a secondary.
  */
-export async function readTopology(cluster: Asked, signal: AbortSignal): Promise<Topology> {
+export async function readTopology(
+  cluster: Asked,
+  signal: AbortSignal,
+  { mayBeSecondary = false }: Pick<Asker, 'mayBeSecondary'> = {},
+): Promise<Topology> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
   const buildInfo = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
   const version = buildInfo.field('version').text();
@@ -70,6 +77,8 @@ export async function readTopology(cluster: Asked, signal: AbortSignal): Promise
       `${firstHost(cluster)} is not a member of a replica set`,
     );
   }
+  const isDirect = cluster.decoded.options.directConnection && !mayBeSecondary;
+  if (isDirect && !hello.field('isWritablePrimary').boolean()) throw notPrimary(cluster, hello);
   return {
     kind: 'replicaSet',
     setName,
@@ -78,6 +87,14 @@ export async function readTopology(cluster: Asked, signal: AbortSignal): Promise
     version,
     clusterId: await replicaSetId(cluster, signal),
   };
+}
+
+/** Servers elect another primary at any time: the next answer may be another one. */
+function notPrimary(cluster: Asked, hello: CheckedValue): SyncError {
+  const primary = hello.optional('primary')?.text();
+  const now = primary === undefined ? '' : ` (that is ${primary})`;
+  const problem = `${firstHost(cluster)} is not the primary${now}, and directConnection=true leads to no other member: omit it`;
+  return new SyncError('ClusterUnreachable', problem);
 }
 
 /**
@@ -115,18 +132,20 @@ export function shardsIn(answer: CheckedValue): readonly CheckedValue[] {
  */
 export async function askTopology(
   connection: Connection,
-  { appName, refusesFiles }: Asker,
+  asker: Asker,
   signal: AbortSignal,
 ): Promise<Topology> {
+  const { appName, refusesFiles } = asker;
   signal.throwIfAborted();
   checkConnection(connection, { option: 'the connection string', refusesFiles });
   await using client = clientOf(connection, appName);
+  const attempt = watchAttempt(client);
   try {
     await orAborted(client.connect(), signal);
-    return await readTopology({ decoded: client, admin: client.db('admin') }, signal);
+    return await readTopology({ decoded: client, admin: client.db('admin') }, signal, asker);
   } catch (error) {
     signal.throwIfAborted();
-    throw connectionError(error) ?? missingPrivileges(error) ?? toSyncError(error);
+    throw connectionError(error, attempt) ?? missingPrivileges(error) ?? toSyncError(error);
   }
 }
 

@@ -36,6 +36,16 @@ export function writeAnswer(answer: CheckedValue): WriteAnswer {
   };
 }
 
+/** Throws what a write command reports in an answer that is `ok`, except for expected write errors. */
+export function throwWriteErrors(
+  { writeErrors, writeConcernError }: WriteAnswer,
+  isExpected: (writeError: WriteError) => boolean,
+): void {
+  const unexpected = writeErrors.find((writeError) => !isExpected(writeError));
+  if (unexpected) throw unexpected.toError();
+  if (writeConcernError) throw writeConcernError;
+}
+
 function writeError(error: CheckedValue): WriteError {
   const description = descriptionOf(error);
   return {

@@ -39,7 +39,7 @@ const maxUnreadAnswers = 8;
  * driver copies it four times: into the serialized command, out of that, and into the message. It reads answers into the memory
  * that keeps them.
  *
- * It limits what a server sends, which the driver (7.8) does not: the length of a message, also when it is unpacked; the number
+ * It limits what a server sends, which the driver (7.8) does not: the length of a message, even when it is unpacked; the number
  * of messages that nobody has requested; and the work of a login. Anything that is not an answer, or not BSON, closes the
  * connection (MalformedAnswer) before it is used. So does an answer that lacks what its command requires (answer-form.ts): the
  * outcome of a write is then unknown.
@@ -133,7 +133,7 @@ export class ZeroCopyConnection extends Connection {
   /** Never rejects. */
   async #takePacked(message: Buffer): Promise<void> {
     try {
-      if (this.#isUnpacking) throw new MalformedAnswer('two answers at once');
+      if (this.#isUnpacking) throw new MalformedAnswer('two answers at the same time');
       this.#isUnpacking = true;
       this.#take(await unpacked(message));
       this.#isUnpacking = false;
