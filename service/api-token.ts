@@ -37,7 +37,7 @@ export function apiTokenHashOf(options: {
   const { apiToken, apiTokenHash } = options;
   if (apiTokenHash === undefined) return apiToken === undefined ? undefined : hashOfToken(apiToken);
   if (apiToken !== undefined)
-    throw new SyncError('InvalidOption', '--apiToken and --apiTokenHash exclude each other');
+    throw new SyncError('InvalidOption', '--apiToken and --apiTokenHash are mutually exclusive');
   if (!sha256.test(apiTokenHash))
     throw new SyncError('InvalidOption', '--apiTokenHash: expected 64 hexadecimal digits');
   return apiTokenHash;

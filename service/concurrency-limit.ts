@@ -5,7 +5,7 @@ export interface ConcurrencyRange {
   readonly max: number;
 }
 
-/** The range that holds one number alone. */
+/** The range that holds a single number. */
 export function exactly(count: number): ConcurrencyRange {
   return { min: count, initial: count, max: count };
 }
@@ -31,7 +31,7 @@ type Phase =
  * Finds how many batches a destination bears at the same time, by probing its throughput: the limit that yields the most, and
  * of several that yield the same, the lowest. Mongod sizes its own pool of execution tickets in this way since 7.0.
  *
- * Latency alone would not tell: batches differ in size.
+ * Latency would not be enough: batches differ in size.
  */
 export class ConcurrencyLimit {
   readonly #range: ConcurrencyRange;

@@ -15,6 +15,10 @@ const configuration = { status: 400, retryable: false, reason: 'InvalidConfigura
 const precondition = { status: 409, retryable: false, reason: 'PreconditionFailed' } as const;
 const fatal = { status: 500, retryable: false, reason: 'SyncFailed' } as const;
 
+/** People drop databases otherwise: too much of the destination, or too little. */
+const startingOver =
+  'start over: `spec.startOver` with a new token and `destination: Clean`, or `clustersync reset --destination Clean --wait` and another start. That drops only what the sync has created: drop nothing by hand.';
+
 /**
  * Every error name that the HTTP APIs answer with. The names are part of the API: new ones may be added, none is ever changed.
  * A test checks `docs/reference/errors.md` against this table.
@@ -172,7 +176,7 @@ export const errorTable = {
   NotAnInstance: {
     ...precondition,
     action:
-      'Continue or end (reset) that sync with exactly the instances that the description names: a ClusterSync with the same spec.source.name and their number as spec.syncer.instances (none if they are the shards of the source), or one process for each, with all names in --ids (--id for one).',
+      'Continue or end (reset) that sync with exactly the instances that the description names. Use a ClusterSync with the same spec.source.name and their number as spec.syncer.instances (none if they are the shards of the source), or one process for each, with all names in --ids (--id for one).',
   },
   ShardKeyIndexMissing: {
     ...precondition,
@@ -214,7 +218,7 @@ export const errorTable = {
     retryable: true,
     reason: 'StoredStateInvalid',
     action:
-      'Restore the document that the description names (something other than clustersync changed it, or another version wrote it): the program rereads it until it is valid. If it cannot be restored, start over: `clustersync reset` and an empty destination for a sync, --clean for a verification.',
+      'Restore the document that the description names (something other than clustersync changed it, or another version wrote it): the program rereads it until it is valid. If it cannot be restored, start over: for a sync with `clustersync reset --destination Clean --wait`, for a verification with --clean.',
   },
   CommitUnknown: {
     status: 503,
@@ -248,7 +252,7 @@ export const errorTable = {
     retryable: false,
     reason: 'OutputLost',
     action:
-      'Have the output go where there is room, and ask again, with `status` or `report` for one. What the command was to do besides is done.',
+      'Write the output to a place with free space, and ask again, for example with `status` or `report`. Everything else that the command does is done.',
   },
   AuthenticationFailed: {
     status: 502,
@@ -284,7 +288,7 @@ export const errorTable = {
   ReverseTooLate: {
     ...precondition,
     action:
-      'The oplog no longer holds the changes since the commit. To go back, empty the old source and start a new sync in the other direction; use a larger oplog on the destination next time.',
+      'The oplog no longer holds the changes since the commit. To go back, start a new sync in the other direction, with `initialData: Present`, or into an empty third deployment. Keep the old source until you have decided. Next time, use a larger oplog on the destination.',
   },
   ResetUnderWay: {
     status: 409,
@@ -318,7 +322,7 @@ export const errorTable = {
     ...fatal,
     reason: 'OplogRolledOver',
     action:
-      "The source's oplog no longer holds changes that were not read yet. Enlarge the oplog of the source, then repair the sync, which keeps the copy and brings only what differs: `spec.repair` with a new token, or `clustersync repair`.",
+      "The source's oplog no longer holds changes that were not read yet. Enlarge the oplog of the source, then repair the sync, which keeps the copy and copies only what differs: `spec.repair` with a new token, or `clustersync repair`.",
   },
   UniqueIndexViolation: {
     ...fatal,
@@ -341,8 +345,7 @@ export const errorTable = {
   InvalidShardKeyValue: {
     ...fatal,
     reason: 'InvalidShardKeyValue',
-    action:
-      'A document on the source has an array in a shard key field, which a sharded collection does not allow. Correct it, empty the destination, and start again; or choose another shard key.',
+    action: `A document on the source has an array in a shard key field, which a sharded collection does not allow. Correct it, then ${startingOver} For another shard key, create a new ClusterSync.`,
   },
   DuplicateIds: {
     ...fatal,
@@ -353,20 +356,19 @@ export const errorTable = {
   CopyIncomplete: {
     ...fatal,
     reason: 'CopyIncomplete',
-    action:
-      'The stored state does not prove that every document was copied, although missing parts were copied again: something else modifies clustersync_internal. Find out what, empty the destination, and start again.',
+    action: `The stored state does not prove that every document was copied, although missing parts were copied again: something else modifies clustersync_internal. Find out what, then ${startingOver}`,
   },
   SupersededByOtherInstance: {
     ...fatal,
     reason: 'Superseded',
     action:
-      'Another process has taken over: one with the same --id, or one of another attempt at the same verification. Stop one of the two.',
+      'Another process has taken over: one with the same --id, or one of another attempt at the same verification. Stop one of the two; if the other has stopped, restart it.',
   },
   ChangeNotSupported: {
     ...fatal,
     reason: 'ChangeNotSupported',
     action:
-      'The sync cannot apply a change of the source; the description says which. Start again with that namespace excluded.',
+      'The sync cannot apply a change of the source; the description says which. Start a new sync with that namespace excluded: set `onDelete: Clean`, delete the ClusterSync, and create it with the namespace in `excludeNamespaces`; or `clustersync reset --destination Clean --wait`, and another start. If it is being committed, first decide whether to go back.',
   },
   ServerRefused: {
     ...fatal,
@@ -377,8 +379,7 @@ export const errorTable = {
   ApplyOpsOnSource: {
     ...fatal,
     reason: 'ApplyOpsOnSource',
-    action:
-      'Stop whatever writes to the source with applyOps (such as mongorestore --oplogReplay), empty the destination, and start again; or exclude the collection that the description names.',
+    action: `Stop whatever writes to the source with applyOps (such as mongorestore --oplogReplay), then ${startingOver} To exclude the collection that the description names, create a new ClusterSync.`,
   },
   CheckFailed: {
     ...fatal,
@@ -388,7 +389,7 @@ export const errorTable = {
   InternalError: {
     ...fatal,
     reason: 'InternalError',
-    action: 'This is a bug in clustersync: please report it with the logs.',
+    action: 'This is a bug in clustersync: report it with the logs.',
   },
 
   // Starting a program.

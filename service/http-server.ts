@@ -211,7 +211,7 @@ function serveRoutes({ routes, apiTokenHash, logger }: HttpServerOptions): Koa.M
     const route = here.find(({ method }) => method === ctx.method);
     const errorBody = (route ?? here[0])?.errorBody ?? genericErrorBody;
     try {
-      if (here.length === 0) throw new SyncError('NotFound', 'there is nothing at this path');
+      if (here.length === 0) throw new SyncError('NotFound', 'nothing exists at this path');
       if (!route) throw methodNotAllowed(ctx, here.map(({ method }) => method).join(', '));
       if (apiTokenHash === undefined) refuseOtherNames(ctx);
       requireToken(ctx.get('Authorization'), apiTokenHash);

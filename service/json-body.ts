@@ -53,7 +53,7 @@ async function readBody(ctx: Context): Promise<string> {
     }
   } catch (error) {
     if (error instanceof SyncError) throw error;
-    throw new SyncError('InvalidJSON', 'the client has gone away within the body', {
+    throw new SyncError('InvalidJSON', 'the client disconnected while sending the body', {
       cause: error,
     });
   }

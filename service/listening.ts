@@ -9,9 +9,16 @@ import {
   type CertificateFiles,
 } from './served-certificate.ts';
 
+/** All addresses of a machine: those of IPv6 and of IPv4, as far as it has them. */
+export const allAddresses = '::';
+
 /** Where a program's HTTP server listens: only for this machine, unless told otherwise. */
 export const hostOption = {
-  host: { type: 'string', default: '127.0.0.1', description: 'address to listen on' },
+  host: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: `address to listen on; ${allAddresses} for all addresses, of IPv6 and IPv4`,
+  },
 } as const satisfies OptionTable;
 
 /**
@@ -76,11 +83,22 @@ export async function listen(
   boundConnections(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', ({ message }) => {
-      reject(new SyncError('InvalidOption', `cannot listen on ${host}:${port}: ${message}`));
+      const place = `${hostInUrl(host)}:${port}`;
+      reject(new SyncError('InvalidOption', `cannot listen on ${place}: ${message}`));
     });
-    server.listen(port, host, resolve);
+    server.listen(port, nodeHost(host), resolve);
   });
   return (server.address() as AddressInfo).port;
+}
+
+/** A name or an address as it is written before a port: an address of IPv6 in brackets. */
+export function hostInUrl(host: string): string {
+  return host.includes(':') ? `[${host}]` : host;
+}
+
+/** The address that Node is given: without one it listens on all, and does so on a machine without IPv6 as well. */
+export function nodeHost(host: string): string | undefined {
+  return host === allAddresses ? undefined : host;
 }
 
 /**
@@ -106,7 +124,7 @@ export async function closeServer(server: Server, endWork: () => Promise<void>):
 export const maxConnections = 256;
 
 /**
- * Limits the connections of a server. One too many is accepted all the same, and another one is closed instead: the oldest of
+ * Limits the connections of a server. A connection beyond the limit is accepted, too, and another one is closed instead: the oldest of
  * the address that has the most. A client that holds all of them therefore loses its own connections, and locks nobody out.
  * Node's `server.maxConnections` would refuse the new one, which may be a probe of the kubelet.
  */

@@ -5,7 +5,9 @@ import { readTextFile, readYamlFile } from './text-file.ts';
 export interface OptionRow {
   readonly description: string;
   readonly type: 'string' | 'number' | 'integer' | 'boolean';
-  /** Shown in the help in place of the value. */
+  /** Another spelling of the flag, of one letter; only in commands for people. */
+  readonly short?: string;
+  /** Shown in the help instead of the value. */
   readonly valueName?: string;
   readonly default?: string | number | boolean;
   readonly required?: boolean;
@@ -70,6 +72,12 @@ export function kebabCase(option: string): string {
 /** The flag of an option in a command for people; for a boolean, the flag that changes it. */
 export function personalFlag(name: string, row: OptionRow): string {
   return `--${row.type === 'boolean' && row.default === true ? 'no-' : ''}${kebabCase(name)}`;
+}
+
+/** All spellings of the flag, as a help shows them. */
+export function personalSpellings(name: string, row: OptionRow): string {
+  const flag = personalFlag(name, row);
+  return row.short === undefined ? flag : `-${row.short}, ${flag}`;
 }
 
 /** Every name under which a value of the table may be given: its own, and `<name>File` for secrets. */

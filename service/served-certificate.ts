@@ -11,7 +11,7 @@ export const certificateOptions = {
   tlsCertificateFile: {
     type: 'string',
     valueName: 'file',
-    description: 'PEM file with the certificate for HTTPS; HTTP when absent',
+    description: 'PEM file with the certificate for HTTPS; by default HTTP is used',
   },
   tlsKeyFile: {
     type: 'string',
@@ -68,7 +68,7 @@ export function readCertificate(files: CertificateFiles): CertificatePair {
 
 /**
  * Presents replaced certificate files to new connections, until the signal is aborted. If they cannot be used, that is logged,
- * and the former certificate stays.
+ * and the previous certificate stays.
  */
 export async function followCertificate(
   { server, files, served }: FollowedCertificate,

@@ -5,8 +5,8 @@ import type { Logger } from './logger.ts';
 const shutdownDeadlineMs = 25_000;
 
 /**
- * Runs a program until it ends or is told to stop, and sets the process's exit code.
- * SIGTERM and SIGINT abort the signal; a second one ends the process at once (130), as does a shutdown of over 25 s (`failed`).
+ * Runs a program until it ends or receives a signal to stop, and sets the process's exit code.
+ * SIGTERM and SIGINT abort the signal; a second one ends the process immediately (130), as does a shutdown of over 25 s (`failed`).
  * A program that was started with a channel (`ipc`) also stops when its parent is gone, however that ended.
  * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (`failed`).
  * @param failed - the exit code of a failure. 1 is what some commands say of data that differs: they have another.

@@ -39,7 +39,7 @@ export class TokenBucket {
   #stopTimer: (() => void) | undefined;
 
   /**
-   * @param burstSeconds - an idle bucket saves what passes in this time, which may then pass at once.
+   * @param burstSeconds - an idle bucket saves what passes in this time, which may then pass without delay.
    * @param rate - a second; undefined for no limit.
    */
   constructor(burstSeconds: number, rate?: number, clock: BucketClock = systemClock) {

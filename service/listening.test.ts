@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import { allAddresses, closeServer, listen, nodeHost } from './listening.ts';
+
+const nothing = async (): Promise<void> => {
+  await Promise.resolve();
+};
+
+describe('a server that listens', () => {
+  const servers: Server[] = [];
+  const started = (): Server => {
+    const server = createServer((_, response) => response.end('here'));
+    servers.push(server);
+    return server;
+  };
+  afterEach(async () => {
+    for (const server of servers.splice(0))
+      if (server.listening) await closeServer(server, nothing);
+  });
+
+  it('at :: serves all addresses, those of IPv4 as well', async () => {
+    // With an address Node fails where a machine has no IPv6 (ipv6.disable=1).
+    assert.deepEqual([nodeHost(allAddresses), nodeHost('::1')], [undefined, '::1']);
+    const port = await listen(started(), { host: allAddresses, port: 0 });
+    for (const host of ['127.0.0.1', '[::1]'])
+      assert.equal(await (await fetch(`http://${host}:${port}/`)).text(), 'here', host);
+  });
+
+  for (const [host, written] of [
+    ['127.0.0.1', '127.0.0.1'],
+    ['::1', '[::1]'],
+  ] as const)
+    it(`says where another one listens already: ${host}`, async () => {
+      const port = await listen(started(), { host, port: 0 });
+      const error = await listen(started(), { host, port }).then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      assert.ok(error instanceof Error);
+      assert.ok(error.message.startsWith(`cannot listen on ${written}:${port}: `), error.message);
+    });
+});
