@@ -17,7 +17,7 @@ export function answeredError(body: unknown): AnsweredError | undefined {
 }
 
 /**
- * The error in a text, as `Name: description`, or in words alone.
+ * The error in a text, as `Name: description`, or only in words.
  * @param described - its description, if that is given separately.
  */
 export function errorInText(text: string, described?: string): AnsweredError {

@@ -10,7 +10,7 @@ export interface ReportedCheck {
 
 const severities = ['blocker', 'warning', 'advice'] as const;
 
-/** Reads an answer of POST /check; undefined if it is none. What is no finding is left out. */
+/** Reads an answer of POST /check; undefined if it is none. What is not a finding is omitted. */
 export function readCheck(body: unknown): ReportedCheck | undefined {
   const { success, canStart, findings } = objectOf(body);
   if (success !== true || typeof canStart !== 'boolean' || !Array.isArray(findings))

@@ -20,7 +20,7 @@ export interface SummaryFigures {
   readonly eventsApplied: number | null;
 }
 
-/** Additional figures for a view of this sync alone. */
+/** Additional figures for a view of only this sync. */
 export interface DetailFigures {
   /** The largest; null if one instance does not know. */
   readonly catchUpSeconds: number | null;

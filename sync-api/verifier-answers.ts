@@ -1,4 +1,11 @@
-import { arrayOf, numberOf, objectOf, textOf, type JsonObject } from '../service/json-fields.ts';
+import {
+  arrayOf,
+  numberOf,
+  objectOf,
+  textOf,
+  textsOf,
+  type JsonObject,
+} from '../service/json-fields.ts';
 import { redactValue } from '../service/redact.ts';
 
 /*
@@ -42,6 +49,8 @@ export interface ReportedVerification {
   readonly mismatches: readonly ReportedMismatch[];
   /** ISO time of these figures, if the verifier does not know the latest. */
   readonly asOf: string | undefined;
+  /** What it retries or waits for. Empty while `asOf` says that it does not know the latest. */
+  readonly warnings: readonly string[];
   /** As received, except that users and passwords in connection strings are redacted. */
   readonly raw: JsonObject;
 }
@@ -87,6 +96,7 @@ export function readVerification(progress: unknown): ReportedVerification | unde
   if (phase === undefined) return undefined;
   const { verdict, verificationStatus: tasks } = raw;
   const stats = objectOf(raw['generationStats']);
+  const asOf = textOf(raw['asOf']);
   return {
     phase,
     error: errorTextOf(raw['error']),
@@ -108,7 +118,8 @@ export function readVerification(progress: unknown): ReportedVerification | unde
     mismatchKinds: countsIn(raw['mismatchKinds'], 'kind'),
     mismatchNamespaces: countsIn(raw['mismatchNamespaces'], 'namespace'),
     mismatches: arrayOf(raw['mismatches']).map(objectOf).map(readMismatch),
-    asOf: textOf(raw['asOf']),
+    asOf,
+    warnings: asOf === undefined ? textsOf(raw['warnings']) : [],
     raw,
   };
 }

@@ -27,7 +27,7 @@ export async function answerTypes(program: ApiProgram): Promise<string> {
   const text = await compile({ definitions }, root, {
     bannerComment: banner,
     unreachableDefinitions: true,
-    // Tuples of every length are no help.
+    // Tuples of every length do not help.
     ignoreMinAndMaxItems: true,
   });
   return text

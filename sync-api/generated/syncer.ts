@@ -2,19 +2,19 @@
 import type { ErrorName } from '../../service/error-table.ts';
 
 /**
- * Bytes of documents a second that are copied, over all instances; not limited by default.
+ * Bytes of documents copied per second, over all instances; not limited by default.
  */
 export type MaxCopyBytesPerSecond = number;
 /**
- * Documents a second that are copied, over all instances; not limited by default.
+ * Documents copied per second, over all instances; not limited by default.
  */
 export type MaxCopyDocumentsPerSecond = number;
 /**
- * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+ * Changes applied per second, over all instances; not limited by default, and never once a commit has been accepted.
  */
 export type MaxChangesPerSecond = number;
 /**
- * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
+ * Batches of documents or changes in progress at the same time, over all instances. Each instance has at least one. By default, as many as the destination can handle. A batch of changes sends up to three commands at the same time.
  */
 export type MaxConcurrentBatches = number;
 /**
@@ -30,7 +30,7 @@ export type MaxQueuedOperations = number;
  */
 export type MaxCacheDirtyPercent = number;
 /**
- * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It holds while the oplog is short, too.
+ * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It applies even while the oplog is short.
  */
 export type MinFreeDiskPercent = number;
 
@@ -182,7 +182,7 @@ export interface Pattern {
   options?: string;
 }
 /**
- * How much the sync may demand of the servers: see limits.
+ * The limits of the load on the servers: see limits.
  */
 export interface Limits {
   maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
@@ -190,19 +190,19 @@ export interface Limits {
   maxChangesPerSecond?: MaxChangesPerSecond;
   maxConcurrentBatches?: MaxConcurrentBatches;
   /**
-   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay, and a warning says that the sync is about to be lost.
+   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay in effect, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
   holdBack?: HoldBack;
   /**
-   * Times of the day at which other limits hold. The first window that fits counts.
+   * Times of the day at which other limits apply. The first window that contains the current time counts.
    *
    * @maxItems 16
    */
   schedule?: LimitWindow[];
 }
 /**
- * When the servers have too much to do, and the sync waits: the copy and the changes stand still until the value is back below its limit by a fifth of it. Off by default. What cannot be measured holds nothing back that was not, and a warning says so.
+ * Limits of the load of the servers, above which the sync waits: the copy and the changes wait until the value is a fifth below its limit. Off by default. A value that cannot be measured changes nothing, and a warning says so.
  */
 export interface HoldBack {
   maxReplicationLagSeconds?: MaxReplicationLagSeconds;
@@ -211,7 +211,7 @@ export interface HoldBack {
   minFreeDiskPercent?: MinFreeDiskPercent;
 }
 /**
- * A time of the day at which other limits hold: those that it names take the place of the others.
+ * A time of the day at which other limits apply: the limits that it names replace the others.
  */
 export interface LimitWindow {
   /**
@@ -219,7 +219,7 @@ export interface LimitWindow {
    */
   from: string;
   /**
-   * When it ends. Before from: over midnight; the same: all day.
+   * When it ends. Before from: the window includes midnight. The same as from: all day.
    */
   to: string;
   /**
@@ -233,13 +233,13 @@ export interface LimitWindow {
 }
 export interface RepairBody {
   /**
-   * `hashes`: the servers hash their documents, and only those that differ are read. A hash does not tell how a number of the same value and size is stored (int64 5 or double 5), nor a string from a symbol. `bytes`: all documents of both sides are read
+   * `hashes`: the servers hash their documents, and only those that differ are read. A hash does not show how a number of the same value and size is stored (int64 5 or double 5), nor does it distinguish a string from a symbol. `bytes`: all documents of both sides are read
    */
   comparison?: 'hashes' | 'bytes';
 }
 export interface ResetBody {
   /**
-   * what to do with the destination: `Keep` leaves it as it is; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created or, with `initialData: Present`, taken over, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
+   * what to do with the destination: `Keep` leaves it unchanged; `Unblock` lifts write blocking that this sync has set, on the destination, and on the source if a commit did not complete; `Clean` does the same and drops the collections and views that the sync has created or, with `initialData: Present`, taken over, and no others. Once users may have written to the destination, `Clean` is refused (`CleanNotAllowed`), and the source stays as it is
    */
   destination?: 'Keep' | 'Unblock' | 'Clean';
 }
@@ -294,15 +294,15 @@ export interface SyncProgress {
    */
   reversals: number;
   /**
-   * how many times the sync was begun again by a repair that this instance has been given
+   * how many repairs that this instance has received have started the sync over
    */
   repairs: number;
   /**
-   * a commit request will succeed: changes are being applied; within the last 3 s the source has answered, a majority of the destination has acknowledged a write, and neither side had a featureCompatibilityVersion that rules out a commit; nothing that a commit would wait for has failed, or waited for other instances, for more than 3 s, or been pending on the destination for more than 10 s; and no index is left that can be built beforehand and would delay the commit by more than 10 s or an unknown time. If it is false although the copy is complete, `warnings` say why
+   * a commit request will succeed. Changes are being applied; within the last 3 s the source has answered, a majority of the destination has acknowledged a write, and neither side had a featureCompatibilityVersion that rules out a commit. Nothing that a commit would wait for has failed, or waited for other instances, for more than 3 s, or been pending on the destination for more than 10 s. No index is left that can be built beforehand and would delay the commit by more than 10 s or an unknown time. If it is false although the copy is complete, `warnings` say why
    */
   canCommit: boolean;
   /**
-   * true from the arrival of a commit request until it is refused or the commit completes: it cannot be undone once sent to the store; false if it is proven that no commit is in progress; null if neither is known
+   * true from the arrival of a commit request until it is refused or the commit completes. It cannot be undone once sent to the store. False if it is proven that no commit is in progress; null if neither is known
    */
   commitUnderWay: boolean | null;
   /**
@@ -319,7 +319,7 @@ export interface SyncProgress {
     | 'commit completed'
     | null;
   /**
-   * during `change event application`, in mongosync's words: `collection copy drain` while this instance applies the changes that the source made during the copy, `steady state` after that; null otherwise, and while unknown: after a restart or a reversal until this instance has applied everything that the source had then
+   * during `change event application`, in mongosync's words: `collection copy drain` while this instance applies the changes that the source made during the copy, `steady state` after that. Null otherwise, and while unknown: after a restart or a reversal until this instance has applied everything that the source had then
    */
   ceaStage: 'collection copy drain' | 'steady state' | null;
   /**
@@ -359,11 +359,11 @@ export interface SyncProgress {
    */
   totalEventsApplied: number;
   /**
-   * while changes are applied: time until the lag is gone, at the rate of the last 15 seconds, or since the backlog peaked within them; 0 when there is no lag; null when unknown, or when the sync does not catch up
+   * while changes are applied: time until the lag is gone. The rate is that of the last 15 seconds, or since the backlog peaked within them. 0 when there is no lag; null when unknown, or when the sync does not catch up
    */
   estimatedSecondsToCatchUp: number | null;
   /**
-   * time until the source's oplog no longer holds all that the sync needs, at the rate of the last five minutes or of the whole oplog, whichever is higher; at most a year, 0 when it is too late. Reported from the copy until all changes are applied, also in `PAUSED`; after a commit that can be reversed, the same for the destination's oplog and the reversal; null when unknown
+   * time until the source's oplog no longer holds everything that the sync needs, at the rate of the last five minutes or of the whole oplog, whichever is higher; at most a year; 0 if it is too late. Reported from the copy until all changes are applied, even in `PAUSED`; after a commit that can be reversed, the same for the destination's oplog and the reversal; null when unknown
    */
   estimatedOplogTimeRemainingSeconds: number | null;
   /**
@@ -404,24 +404,24 @@ export interface SyncProgress {
     requested: Limits1;
     allowed: {
       /**
-       * bytes a second that this instance may copy now; null for no limit
+       * bytes per second that this instance may copy now; null for no limit
        */
       copyBytesPerSecond: number | null;
       /**
-       * documents a second, likewise
+       * the same in documents per second
        */
       copyDocumentsPerSecond: number | null;
       /**
-       * changes a second that this instance may apply now; null for no limit
+       * changes per second that this instance may apply now; null for no limit
        */
       changesPerSecond: number | null;
       /**
-       * batches that this instance may have under way now; null for no limit
+       * batches that this instance may have in progress now; null for no limit
        */
       concurrentBatches: number | null;
     };
     /**
-     * for what work of this instance waits at the moment: the name of a limit, with the window of the schedule that it is from, if any; or what was measured, such as `replication lag of the destination 45 s, limit 30 s`
+     * what work of this instance is waiting for: the name of a limit, with the window of its schedule, if any; or what was measured, such as `replication lag of the destination 45 s, limit 30 s`
      */
     heldBackBy: string[];
     secondsHeldBack: {
@@ -451,7 +451,7 @@ export interface SyncProgress {
   warnings: string[];
 }
 /**
- * the limits of the sync, as they were given last: see limits
+ * the limits of the sync, as last set: see limits
  */
 export interface Limits1 {
   maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
@@ -459,12 +459,12 @@ export interface Limits1 {
   maxChangesPerSecond?: MaxChangesPerSecond;
   maxConcurrentBatches?: MaxConcurrentBatches;
   /**
-   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay, and a warning says that the sync is about to be lost.
+   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay in effect, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
   holdBack?: HoldBack;
   /**
-   * Times of the day at which other limits hold. The first window that fits counts.
+   * Times of the day at which other limits apply. The first window that contains the current time counts.
    *
    * @maxItems 16
    */
@@ -483,7 +483,7 @@ export interface CheckAnswer {
 }
 export interface CheckFinding {
   /**
-   * `blocker`: a start is rejected; `warning`: the sync would probably stop later, or harm something; `advice`: what to know or to do besides, and what could not be checked
+   * `blocker`: a start is rejected; `warning`: the sync would probably stop later, or harm something; `advice`: what else to know or to do, and what could not be checked
    */
   severity: 'blocker' | 'warning' | 'advice';
   /**
@@ -491,11 +491,11 @@ export interface CheckFinding {
    */
   name: string;
   /**
-   * the deployment that it is about, if it is one
+   * the deployment that it is about, if it is about one
    */
   side?: 'source' | 'destination';
   /**
-   * the namespaces that it is about, if it is about some: `<database>.<collection>`, 100 at most
+   * the namespaces that it is about, if any: `<database>.<collection>`, 100 at most
    *
    * @maxItems 100
    */
@@ -551,7 +551,7 @@ export interface Collection {
   isCopied: boolean;
 }
 /**
- * How much the sync may demand of the servers: nothing is limited by default. It can be changed while the sync runs, and does not identify a sync.
+ * Limits the load on the servers. Nothing is limited by default. Can be changed while the sync runs, and does not identify a sync.
  */
 export interface Limits2 {
   maxCopyBytesPerSecond?: MaxCopyBytesPerSecond;
@@ -559,12 +559,12 @@ export interface Limits2 {
   maxChangesPerSecond?: MaxChangesPerSecond;
   maxConcurrentBatches?: MaxConcurrentBatches;
   /**
-   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay, and a warning says that the sync is about to be lost.
+   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay in effect, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
   holdBack?: HoldBack;
   /**
-   * Times of the day at which other limits hold. The first window that fits counts.
+   * Times of the day at which other limits apply. The first window that contains the current time counts.
    *
    * @maxItems 16
    */

@@ -150,7 +150,7 @@ export interface VerificationProgress {
    */
   mismatchCount: number;
   /**
-   * what the last pass that has ended has found, which is known also while another pass is under way; null until a pass has ended
+   * what the last complete pass has found, known even while another pass is in progress; null until a pass has ended
    */
   lastPass: LastPass | null;
   /**
@@ -204,7 +204,7 @@ export interface VerificationProgress {
    */
   asOf: string | null;
   /**
-   * messages for people
+   * messages for people: see below
    */
   warnings: string[];
 }
@@ -244,15 +244,15 @@ export interface LastPass {
    */
   mismatchCount: number;
   /**
-   * how long the oldest of them has lasted, in passes one after the other; a change of the document begins it again
+   * how long the oldest of them has lasted, in consecutive passes; a change of the document resets it
    */
   longestSeconds: number;
   /**
-   * whether it has compared everything that it had to, and stored all differences; false, for example, if a server has refused to read a collection
+   * whether it has compared everything in its plan, and stored all differences; false, for example, if a server has refused to read a collection
    */
   isWhole: boolean;
   /**
-   * the time from the end of the last pass that took more than a minute, the first one at least, to the end of this one: what that pass has found has been compared again and again since
+   * the time from the end of the last pass that took more than a minute (or of the first one) to the end of this one. What that pass has found has been compared in every pass since
    */
   shortSeconds: number;
   /**
@@ -381,7 +381,7 @@ export interface DocMismatch {
    */
   detail?: string;
   /**
-   * from when a pass has first found it to when that pass has; starts again when the document changes
+   * from the first pass that found it to this one; resets when the document changes
    */
   durationSecs: number;
 }
