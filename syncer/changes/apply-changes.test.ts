@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { BSON, MongoServerError, UUID } from 'mongodb';
-import { canonicalKey } from '../../mongo/canonical-id.ts';
+import fc from 'fast-check';
+import { BSON, Double, Int32, MongoServerError, UUID } from 'mongodb';
+import { canonicalKey, exactKey } from '../../mongo/canonical-id.ts';
 import type { DocumentKey } from '../../mongo/document-key.ts';
 import { elementsOf, idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
@@ -12,15 +13,19 @@ import { SyncMonitor } from '../monitor/monitor.ts';
 import type { DocumentChange } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import { ChangeApplier } from './apply-changes.ts';
+import { ChangeApplier, coalesce, splitByShardKey, type WriteBatch } from './apply-changes.ts';
 
-function keyOf(id: string): DocumentKey {
+function keyOf(id: unknown): DocumentKey {
   const element = idElement(BSON.serialize({ _id: id }));
-  const canonical = canonicalKey(element);
-  return { id: element, placed: undefined, exact: canonical, canonical };
+  return {
+    id: element,
+    placed: undefined,
+    exact: exactKey(element),
+    canonical: canonicalKey(element),
+  };
 }
 
-function change(kind: DocumentChange['kind'], id: string): DocumentChange {
+function change(kind: DocumentChange['kind'], id: unknown): DocumentChange {
   const key = keyOf(id);
   if (kind === 'delete') return { kind, key };
   if (kind !== 'update') return { kind, key, document: BSON.serialize({ _id: id }) };
@@ -158,5 +163,141 @@ describe('ChangeApplier', () => {
     const { apply, monitor } = ground({});
     await apply(change('insert', 'a'), change('update', 'a'), change('delete', 'a'));
     assert.equal(monitor.eventsApplied, 3);
+  });
+});
+
+/** A model of a collection: a document is the list of changes that made it. */
+type Model = Map<string, string>;
+
+function applyChange(
+  model: Model,
+  change: DocumentChange,
+  mark: (change: DocumentChange) => string,
+): void {
+  const { canonical } = change.key;
+  switch (change.kind) {
+    case 'insert':
+    case 'replace':
+      model.set(canonical, mark(change));
+      return;
+    case 'update': {
+      const before = model.get(canonical);
+      if (before !== undefined) model.set(canonical, `${before},${mark(change)}`);
+      return;
+    }
+    case 'delete':
+      model.delete(canonical);
+  }
+}
+
+describe('coalesce', () => {
+  const kinds = ['insert', 'replace', 'update', 'delete'] as const;
+  // 1 and 1.0 are the same key for the server.
+  const ids = [new Int32(1), new Double(1), new Int32(2), 'a', { x: 1 }];
+
+  it('leads to the same documents, whatever was there before', () => {
+    const step = fc.record({ kind: fc.constantFrom(...kinds), id: fc.constantFrom(...ids) });
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), fc.subarray(ids), (steps, present) => {
+        const changes = steps.map(({ kind, id }) => change(kind, id));
+        const numbers = new Map(
+          changes.map((change, index) => [change, `${change.kind}#${index}`]),
+        );
+        const mark = (change: DocumentChange): string => numbers.get(change) ?? '';
+        const start = (): Model => new Map(present.map((id) => [keyOf(id).canonical, 'before']));
+        const expected = start();
+        for (const change of changes) applyChange(expected, change, mark);
+        const actual = start();
+        for (const { writes, deletes } of coalesce(changes)) {
+          // The two parts may go in either order.
+          for (const change of [...deletes, ...writes]) applyChange(actual, change, mark);
+        }
+        assert.deepEqual([...actual].sort(), [...expected].sort());
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('never has writes and deletes in one batch under a collation', () => {
+    // Equal to each other for the server under a collation that ignores case.
+    const changes = (
+      [
+        ['insert', 'a'],
+        ['update', 'a'],
+        ['delete', 'a'],
+        ['insert', 'A'],
+        ['delete', 'A'],
+        ['delete', 'b'],
+        ['insert', 'a'],
+        ['insert', 'B'],
+      ] as const
+    ).map(([kind, id]) => change(kind, id));
+    const batches = coalesce(changes, { isCollated: true });
+    assert.deepEqual(
+      batches.map(({ writes, deletes }) => [writes.length, deletes.length]),
+      [
+        [2, 0],
+        [0, 1],
+        [1, 0],
+        [0, 2],
+        [2, 0],
+      ],
+    );
+  });
+
+  it('sends only the last whole document', () => {
+    const changes = (['insert', 'update', 'replace', 'update', 'update'] as const).map((kind) =>
+      change(kind, 'a'),
+    );
+    const [batch] = coalesce(changes);
+    assert.deepEqual(
+      batch?.writes.map(({ kind }) => kind),
+      ['replace', 'update', 'update'],
+    );
+    assert.deepEqual(batch.deletes, []);
+  });
+});
+
+describe('splitByShardKey', () => {
+  function keyed(kind: 'update' | 'delete', key: object): DocumentChange {
+    const bytes = BSON.serialize(key);
+    const id = idElement(bytes);
+    const placed = Object.keys(key).length > 1 ? bytes : undefined;
+    const named = { id, placed, exact: JSON.stringify(key), canonical: canonicalKey(id) };
+    return kind === 'delete' ? { kind, key: named } : { kind, key: named, diff: id };
+  }
+
+  it('takes out what has no shard key in its event, of writes and of deletes', () => {
+    const writes = [keyed('update', { k: 1, _id: 1 }), keyed('update', { _id: 2 })];
+    const deletes = [keyed('delete', { _id: 3 }), keyed('delete', { k: 4, _id: 4 })];
+    const split = splitByShardKey({ writes, deletes } as WriteBatch, {
+      isSharded: true,
+      knownKey: null,
+    });
+    assert.deepEqual(split, {
+      writes: [writes[0]],
+      deletes: [deletes[1]],
+      withoutShardKey: [writes[1], deletes[0]],
+    });
+  });
+
+  it('takes out what names another shard key than the known one, which was refined', () => {
+    const writes = [keyed('update', { k: 1, _id: 1 }), keyed('update', { k: 2, l: 1, _id: 2 })];
+    const deletes = [keyed('delete', { k: 3, l: 1, _id: 3 }), keyed('delete', { _id: 4 })];
+    const batch = { writes, deletes } as WriteBatch;
+    const byKey = { isSharded: true, knownKey: [{ field: 'k', kind: 1 }] } as const;
+    assert.deepEqual(splitByShardKey(batch, byKey), {
+      writes: [writes[0]],
+      deletes: [],
+      withoutShardKey: [writes[1], ...deletes],
+    });
+    const byId = { isSharded: false, knownKey: [{ field: '_id', kind: 1 }] } as const;
+    assert.deepEqual(splitByShardKey(batch, byId), {
+      writes: [],
+      deletes: [deletes[1]],
+      withoutShardKey: [...writes, deletes[0]],
+    });
+    const asUnsharded = { isSharded: false, knownKey: null };
+    assert.deepEqual(splitByShardKey(batch, asUnsharded), { ...batch, withoutShardKey: [] });
   });
 });

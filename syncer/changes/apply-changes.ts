@@ -1,4 +1,5 @@
 import { isStoredUnchanged } from '../../mongo/altered-documents.ts';
+import { hasNoOtherFields } from '../../mongo/document-key.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
 import { longWorkMs } from '../../mongo/retry-warnings.ts';
@@ -9,13 +10,7 @@ import type { SyncMonitor } from '../monitor/monitor.ts';
 import { type DocumentChange, idsOf } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import {
-  coalesce,
-  type DocumentWrite,
-  splitByShardKey,
-  type WholeDocument,
-} from './batch-parts.ts';
-import { ChangeWriter } from './write-changes.ts';
+import { ChangeWriter, type DocumentWrite, type WholeDocument } from './write-changes.ts';
 
 /**
  * Applies changes to the destination. When `apply` resolves, a majority has them all.
@@ -30,7 +25,7 @@ export class ChangeApplier {
   readonly #destination: Destination;
   readonly #monitor: SyncMonitor;
   readonly #writer: ChangeWriter;
-  /** Collections that refused most inserts lately: there they are sent as replacements at once. */
+  /** Collections that refused most inserts lately: there they are sent as replacements immediately. */
   readonly #refusing = new Set<string>();
 
   constructor(source: Source, destination: Destination, monitor: SyncMonitor, logger: Logger) {
@@ -82,7 +77,7 @@ export class ChangeApplier {
   }
 
   /**
-   * The shard key that tells documents of one `_id` apart where one of them could take the other's place; null for any. What else
+   * The shard key that tells documents with the same `_id` apart where one of them could take the other's place; null for any. What else
    * events name was added to it during the sync. Under a collation none does: the destination may take two values for one.
    */
   #reliableKey(collection: TrackedCollection, isCollated: boolean): ShardKey | null {
@@ -135,4 +130,89 @@ export class ChangeApplier {
     }
     await flush();
   }
+}
+
+/** Changes that can be sent as one update command, in order, and one delete command after it. */
+export interface WriteBatch {
+  readonly writes: readonly DocumentWrite[];
+  readonly deletes: readonly Extract<DocumentChange, { readonly kind: 'delete' }>[];
+}
+
+/**
+ * Shortens a sequence of changes without changing their result: a whole document or a delete makes all earlier changes of the
+ * same id unnecessary. No id is in both parts of a batch, so their order does not matter. Two ids that are equal to the server
+ * but differ in their bytes are never in one batch. Under a collation those ids are unknown; but the first of two such
+ * documents is deleted before the second exists, so no batch has both parts then.
+ */
+export function coalesce(
+  changes: readonly DocumentChange[],
+  { isCollated = false }: { readonly isCollated?: boolean } = {},
+): WriteBatch[] {
+  const batches: WriteBatch[] = [];
+  let perId = new Map<string, DocumentChange[]>();
+  let exactOf = new Map<string, string>();
+  let isDeleting = false;
+  const close = (): void => {
+    if (perId.size > 0) batches.push(batchOf(perId));
+    perId = new Map();
+    exactOf = new Map();
+  };
+  for (const change of changes) {
+    const { exact, canonical } = change.key;
+    const isDelete = change.kind === 'delete';
+    // If they are equal, no other id has this canonical form.
+    const mayDiffer = canonical !== exact;
+    if (mayDiffer && (exactOf.get(canonical) ?? exact) !== exact) close();
+    if (isCollated && isDelete !== isDeleting) close();
+    isDeleting = isDelete;
+    if (mayDiffer) exactOf.set(canonical, exact);
+    const before = perId.get(exact);
+    if (change.kind !== 'update' || before === undefined) perId.set(exact, [change]);
+    // An update after the document's delete has nothing to change.
+    else if (before.at(-1)?.kind !== 'delete') before.push(change);
+  }
+  close();
+  return batches;
+}
+
+function batchOf(perId: ReadonlyMap<string, readonly DocumentChange[]>): WriteBatch {
+  const all = [...perId.values()].flat();
+  return {
+    writes: all.filter((change) => change.kind !== 'delete'),
+    deletes: all.filter((change) => change.kind === 'delete'),
+  };
+}
+
+/** A batch in which some changes do not say which document of their `_id` they are about. */
+interface SplitBatch extends WriteBatch {
+  readonly withoutShardKey: readonly DocumentChange[];
+}
+
+/** What the events of a collection should say of its documents. */
+interface ExpectedKeys {
+  /** They name the shard key. */
+  readonly isSharded: boolean;
+  /** The only shard key that they name; null for any. */
+  readonly knownKey: ShardKey | null;
+}
+
+/**
+ * Takes out the changes whose events do not say which document they are about. One reason is that they omit the shard key of a
+ * sharded collection. Either the document has none of its fields, or
+ * the shard did not know the collection's placement at that moment, for example when a chunk had just arrived or left (seen on
+ * 6.0.5: an update that changed the shard key, while chunks were moved). The event does not say which, so the document cannot
+ * be looked up by its shard key. The other reason is a shard key that was refined: by the known one, the document may be another
+ * one of its `_id`.
+ */
+export function splitByShardKey(
+  { writes, deletes }: WriteBatch,
+  { isSharded, knownKey }: ExpectedKeys,
+): SplitBatch {
+  const isPlaced = ({ key: { placed } }: DocumentChange): boolean =>
+    placed === undefined ? !isSharded : knownKey === null || hasNoOtherFields(placed, knownKey);
+  return {
+    writes: writes.filter(isPlaced),
+    deletes: deletes.filter(isPlaced),
+    withoutShardKey: [...writes, ...deletes].filter((change) => !isPlaced(change)),
+  };
 }

@@ -4,7 +4,7 @@ import type { StreamPosition } from './stream-positions.ts';
 
 type CheckpointStore = Pick<WorkStore, 'saveCheckpoint'>;
 
-/** What is stored besides the position. */
+/** What is stored in addition to the position. */
 type AppliedFigures = Pick<SyncMonitor, 'appliedOpsTime' | 'eventsApplied'>;
 
 /** How often a checkpoint is stored while events flow. */
@@ -35,7 +35,7 @@ export class Checkpoints {
 
   /** Stores a position that has been reached. */
   async save(position: StreamPosition): Promise<void> {
-    // At once: many positions can be reached in one go.
+    // Together: many positions can be reached in one go.
     this.#saves++;
     const before = this.#saving;
     const saving = before.then(async () => {

@@ -147,7 +147,7 @@ export async function followChanges(
         if (isDone && !isPausing()) await follower.finishBuilds();
         if (isDone) return;
         if (!isOutdated) continue;
-        // From here on this instance applies other changes: what was read matches the former filter.
+        // From here on this instance applies other changes: what was read matches the previous filter.
         match = matchNow;
         await batches.return(undefined as never).catch(() => undefined);
         monitor.forgetBuffered();

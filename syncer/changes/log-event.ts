@@ -33,7 +33,7 @@ export function logEvent(logger: Logger, raw: RawDocument, event: ChangeEvent): 
   );
 }
 
-/** `db.coll`, or the database alone. */
+/** `db.coll`, or only the database. */
 function namespaceOf({ bytes, offset }: RawElement): string {
   return elementsOf(bytes, offset).map(stringValue).join('.');
 }

@@ -9,8 +9,7 @@ import type { WriteAnswer } from '../../mongo/write-answer.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { WholeDocument } from './batch-parts.ts';
-import { ChangeWriter } from './write-changes.ts';
+import { ChangeWriter, type WholeDocument } from './write-changes.ts';
 
 const cannotIndexParallelArrays = 171;
 const transactionTooLargeForCache = 388;

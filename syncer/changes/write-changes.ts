@@ -10,13 +10,18 @@ import type { Destination } from '../destination/destination.ts';
 import { type DocumentChange, idsOf } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { DocumentWrite, WholeDocument } from './batch-parts.ts';
 
 /** The server allows a statement 16 KiB more than the largest document: it has an `_id` beside a document. */
 const maxStatementBytes = 16 * 1024 * 1024 + 15 * 1024;
 
 /** The server closes a connection that sends a message of more than 48,000,000 bytes. */
 const maxMessageBytes = 32_000_000;
+
+/** A change that leaves a document. */
+export type DocumentWrite = Exclude<DocumentChange, { readonly kind: 'delete' }>;
+
+/** A change that includes the whole document. */
+export type WholeDocument = Exclude<DocumentWrite, { readonly kind: 'update' }>;
 
 /** How many of the inserts among some writes were new documents. */
 export interface PutResult {

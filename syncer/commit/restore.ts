@@ -6,7 +6,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
-import { canRefuse } from '../destination/insert-documents.ts';
+import { canRefuse } from '../destination/refusing-indexes.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
@@ -140,7 +140,7 @@ export class Restoration {
     return buildsNone ? steps.filter(({ kind: step }) => step !== 'build') : steps;
   }
 
-  /** An index that a user has made in place of one that is still to be built stays. */
+  /** An index that a user has made instead of one that is still to be built stays. */
   async #runStepBesideUsers(target: Target, step: IndexStep): Promise<void> {
     try {
       await this.#runStep(target, step);

@@ -70,13 +70,13 @@ export class ShardSettlement {
   }
 
   /**
-   * From then on, documents could share an `_id` that the former key kept apart. Their changes were recognized by the new fields
+   * From then on, documents could share an `_id` that the previous key kept apart. Their changes were recognized by the new fields
    * (splitByShardKey), except those of documents that have none of them.
    */
   async #tellOfRefined(collection: TrackedCollection, key: ShardKey): Promise<void> {
     const { catalog, store } = this.#parts;
     await store.warn(
-      `the shard key of ${namespaceText(collection.namespace)} was refined during the sync: verify the collection, as documents of one _id could exist from then on that their change events do not tell apart`,
+      `the shard key of ${namespaceText(collection.namespace)} was refined during the sync: verify the collection, as documents with the same _id could exist from then on, and their change events do not distinguish them`,
     );
     await catalog.put({ ...collection, shardKey: key });
   }

@@ -22,7 +22,7 @@ export type CopyProof =
   | { readonly kind: 'nothing'; readonly reason: string };
 
 /**
- * Judges the copy of a collection from its stored records alone. A collection that was not partitioned is recorded as a whole.
+ * Judges the copy of a collection only from its stored records. A collection that was not partitioned is recorded as a whole.
  * If it was partitioned, every partition is recorded as copied, the first is open below, the last open above, and each begins
  * with the bound that ends the one before. Such a chain leaves no `_id` out, in whatever order the server compares them: the
  * range of an `_id` ends at the first bound that it is below, or else at the open end. So this needs to know neither the order
@@ -105,7 +105,7 @@ export class CopyProver {
   }
 
   /**
-   * Makes sure, from the stored state alone, that the copy of every collection is complete. A collection without a record of
+   * Makes sure, only from the stored state, that the copy of every collection is complete. A collection without a record of
    * its copy is copied again: as long as no change events are applied, that is as right as it was the first time. Then the
    * state is checked once more.
    * @param collectionCount - how many collections were to be copied.
@@ -126,7 +126,7 @@ export class CopyProver {
   }
 
   /**
-   * Makes sure, from the stored state alone, that collections that came to the catalog after the initial copy were copied, too.
+   * Makes sure, only from the stored state, that collections that came to the catalog after the initial copy were copied, too.
    * @throws SyncError CopyIncomplete.
    */
   async requireAllCopied(): Promise<void> {
@@ -181,7 +181,7 @@ function judge(
 ): Unproven[] {
   if (collection && evidence) return judgeStored(collection, evidence);
   const name = nameOf(collection, evidence);
-  const text = `${name} is ${evidence ? 'stored, and not known' : 'not stored any more'}`;
+  const text = `${name} is ${evidence ? 'stored, and not known' : 'no longer stored'}`;
   return [{ collection, proof: { kind: 'unknown' }, text }];
 }
 

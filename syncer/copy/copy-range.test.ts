@@ -4,7 +4,7 @@ import { BSON, MongoServerError, UUID, type Document } from 'mongodb';
 import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { RawBatch } from '../../mongo/raw-cursor.ts';
-import { serverCode } from '../../mongo/server-errors.ts';
+import { isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { createLogger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { WorkPace } from '../limits/pace.ts';
@@ -37,6 +37,8 @@ interface Scene {
   readonly found?: Namespace | undefined;
   /** Called for each batch before it is inserted. */
   readonly beforeInsert?: () => Promise<void>;
+  /** Called before a majority is known to have what was inserted together. */
+  readonly afterTogether?: () => void;
   readonly restarts?: number;
 }
 
@@ -76,21 +78,23 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
   };
   const destination = {
     documents,
-    transfer: async (
+    transfer: async <T>(
       _: string,
-      run: (attempt: number) => Promise<void>,
-      isPassing: (error: unknown) => boolean,
+      run: (attempt: number) => Promise<T>,
+      isPassing: (error: unknown) => boolean = isTransient,
     ) => {
       for (let attempt = 0; ; attempt++) {
         try {
-          await run(attempt);
-          return;
+          return await run(attempt);
         } catch (error) {
           if (!isPassing(error)) throw error;
         }
       }
     },
-    together: async (run: (concern: object) => Promise<number>) => await run({ w: 1 }),
+    together: async (run: (concern: object) => Promise<void>) => {
+      await run({ w: 1 });
+      scene.afterTogether?.();
+    },
   };
   const monitor = new SyncMonitor();
   monitor.restarts = scene.restarts ?? 0;
@@ -112,7 +116,7 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
     ...{ uuid: new UUID(), namespace, options: {}, shardKey: null, isAdopted: false },
     ...{ sizeBytes: 100, documentCount: 1, ...scene.collection },
   } as unknown as TrackedCollection;
-  return { copier, collection, queries, writes };
+  return { copier, collection, queries, writes, monitor };
 }
 
 describe('RangeCopier', () => {
@@ -204,6 +208,42 @@ describe('RangeCopier', () => {
       await copier.copyRange(collection, 'all');
       assert.equal(most, expected);
     }
+  });
+
+  for (const together of [false, true])
+    it(`counts what ${together ? 'a group of collections' : 'a range'} copies once, though its first attempt fails midway`, async () => {
+      let inserts = 0;
+      const { copier, collection, monitor } = ground({
+        collection: { options: { capped: true } },
+        batches: [batchOf(1), batchOf(2, 3)],
+        beforeInsert: async () => {
+          await setImmediate();
+          const hostUnreachable = 6;
+          if (++inserts === 2)
+            throw new MongoServerError({ message: 'cut', code: hostUnreachable });
+        },
+      });
+      monitor.copyTally.begin([{ collection }]);
+      const bytes = together
+        ? await copier.copyTogether([collection])
+        : await copier.copyRange(collection, 'all');
+      assert.equal(inserts, 4);
+      assert.ok(bytes > 0);
+      assert.deepEqual([monitor.copiedDocuments, monitor.copiedBytes], [3, bytes]);
+      assert.equal(monitor.copyTally.page(1).collections[0]?.estimatedCopiedBytes, bytes);
+    });
+
+  it('takes back what a group of collections has copied when it is copied again as a whole', async () => {
+    let groups = 0;
+    const { copier, collection, monitor } = ground({
+      afterTogether: () => {
+        const hostUnreachable = 6;
+        if (++groups === 1) throw new MongoServerError({ message: 'cut', code: hostUnreachable });
+      },
+    });
+    const bytes = await copier.copyTogether([collection]);
+    assert.equal(groups, 2);
+    assert.deepEqual([monitor.copiedDocuments, monitor.copiedBytes], [1, bytes]);
   });
 
   it('fails as its last insert does, after everything was read', async () => {

@@ -15,6 +15,7 @@ import type { Comparison } from '../options/command-bodies.ts';
 import type { CopyConcurrency } from '../options/copy-concurrency.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
+import { AttemptFigures } from './attempt-figures.ts';
 import { putIdsAsTheyAre, putUnlessEqual } from './put-as-they-are.ts';
 import { type CopySlot, CopySlots } from './copy-slots.ts';
 import { fetchBytes, FetchSize } from './fetch-size.ts';
@@ -37,6 +38,7 @@ interface CopiedDocuments {
   readonly from: Namespace;
   readonly range: Range;
   readonly mayBeThere: boolean;
+  readonly figures: AttemptFigures;
 }
 
 /** Copies documents from the source to the destination as bytes, unchanged. */
@@ -65,19 +67,44 @@ export class RangeCopier {
 
   /**
    * Copies documents of a collection to where it is on the destination, as bytes. Finds the collection by its UUID, whatever
-   * its name is now; one that is gone has nothing to copy. After a temporary error it begins again: what is there already
+   * its name is now; one that is gone has nothing to copy. After a temporary error it starts over: what is there already
    * stays. A collection that was on the destination before the copy is reconciled.
    * @returns the bytes read.
    */
   async copyRange(
     collection: TrackedCollection,
     range: Range,
-    { concern, isRepeated = false }: CopySettings = {},
+    settings: CopySettings = {},
   ): Promise<number> {
-    let bytes = 0;
+    return (await this.#copyRange(collection, range, settings)).bytes;
+  }
+
+  /**
+   * Copies small collections as a whole, several at a time, with a single wait for a majority.
+   * @returns the bytes read.
+   */
+  async copyTogether(collections: readonly TrackedCollection[]): Promise<number> {
+    const { smallReaders } = this.#concurrency;
+    const copy = async (attempt: number): Promise<AttemptFigures> =>
+      await AttemptFigures.during(this.#monitor, async (figures) => {
+        await this.#destination.together(async (concern) => {
+          const settings = { concern, isRepeated: attempt > 0 };
+          await forEachConcurrently(collections, smallReaders, async (collection) => {
+            figures.include(await this.#copyRange(collection, 'all', settings));
+          });
+        });
+      });
+    return (await this.#destination.transfer('copy', copy)).bytes;
+  }
+
+  async #copyRange(
+    collection: TrackedCollection,
+    range: Range,
+    { concern, isRepeated = false }: CopySettings,
+  ): Promise<AttemptFigures> {
     let from: Namespace | undefined = collection.namespace;
     let searches = 0;
-    const copy = async (attempt: number): Promise<void> => {
+    const copy = async (attempt: number, figures: AttemptFigures): Promise<void> => {
       from ??= (await this.#source.catalog.locate(collection.uuid, searches++))?.namespace;
       if (!from) {
         this.#logger.debug(
@@ -88,66 +115,46 @@ export class RangeCopier {
       }
       if (collection.isAdopted) {
         const idRange = range === 'all' ? wholeRange : range;
-        bytes += await this.#reconciler.reconcile({ collection, from, range: idRange });
+        await this.#reconciler.reconcile({ collection, from, range: idRange, figures });
         return;
       }
       const mayBeThere = isRepeated || attempt > 0 || this.#monitor.restarts > 0;
-      const documents = { collection, from, range, mayBeThere };
-      bytes +=
-        concern === undefined
-          ? await this.#copyAcknowledged(documents)
-          : await this.#copyOnce(documents, concern);
+      const documents = { collection, from, range, mayBeThere, figures };
+      if (concern === undefined) await this.#copyAcknowledged(documents);
+      else await this.#copyOnce(documents, concern);
     };
-    await this.#destination.transfer('copy', copy, (error) => {
+    const counted = async (attempt: number): Promise<AttemptFigures> =>
+      await AttemptFigures.during(this.#monitor, async (figures) => {
+        await copy(attempt, figures);
+      });
+    return await this.#destination.transfer('copy', counted, (error) => {
       const gone = isGone(error);
       // Renamed or dropped: the next attempt looks for the UUID.
       if (gone) from = undefined;
       return gone || isTransient(error);
     });
-    return bytes;
   }
 
-  /**
-   * Copies small collections as a whole, several at a time, with a single wait for a majority.
-   * @returns the bytes read.
-   */
-  async copyTogether(collections: readonly TrackedCollection[]): Promise<number> {
-    const { smallReaders } = this.#concurrency;
-    let bytes = 0;
-    await this.#destination.transfer('copy', async (attempt) => {
-      await this.#destination.together(async (concern) => {
-        await forEachConcurrently(collections, smallReaders, async (collection) => {
-          const settings = { concern, isRepeated: attempt > 0 };
-          const copied = await this.copyRange(collection, 'all', settings);
-          bytes += copied;
-        });
-      });
-    });
-    return bytes;
-  }
-
-  async #copyAcknowledged(documents: CopiedDocuments): Promise<number> {
-    const copy = async (concern: WriteConcernSettings): Promise<number> =>
+  async #copyAcknowledged(documents: CopiedDocuments): Promise<void> {
+    const copy = async (concern: WriteConcernSettings): Promise<void> => {
       await this.#copyOnce(documents, concern);
+    };
     // One insert that waits for a majority costs less than the wait that several without would need afterwards.
-    return documents.collection.sizeBytes <= fetchBytes
-      ? await copy({ w: 'majority' })
-      : await this.#destination.together(copy);
+    if (documents.collection.sizeBytes <= fetchBytes) await copy({ w: 'majority' });
+    else await this.#destination.together(copy);
   }
 
-  async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<number> {
+  async #copyOnce(documents: CopiedDocuments, concern: WriteConcernSettings): Promise<void> {
     const { collection, from, range } = documents;
     const size = new FetchSize(collection, () => this.#pace.fetch);
     // Only one insert at a time keeps the order of a capped collection.
     const isCapped = isTrue(collection.options['capped']);
     const inFlight = new InFlight(isCapped ? 1 : Infinity);
-    let bytes = 0;
     const insert = async (batch: RawBatch, fetched: CopySlot): Promise<void> => {
       let insertedBytes: number | undefined;
       try {
         await this.#pace.copy({ count: batch.list.count, bytes: batch.bytes });
         insertedBytes = await this.#insert(documents, batch, concern);
-        bytes += insertedBytes;
       } finally {
         fetched.giveBack(insertedBytes);
       }
@@ -175,12 +182,11 @@ export class RangeCopier {
       await inFlight.settled();
     }
     inFlight.throwFailure();
-    return bytes;
   }
 
   /** @returns the bytes of the batch. */
   async #insert(
-    { collection, mayBeThere }: CopiedDocuments,
+    { collection, mayBeThere, figures }: CopiedDocuments,
     batch: RawBatch,
     concern: WriteConcernSettings,
   ): Promise<number> {
@@ -196,8 +202,7 @@ export class RangeCopier {
       isInOrder: isTrue(collection.options['capped']),
       isTakenSame: addressing === 'byId',
     });
-    this.#monitor.addCopied(count, totalBytes);
-    this.#monitor.copyTally.addCopied(collection.uuid, totalBytes);
+    figures.addCopied(collection.uuid, count, totalBytes);
     switch (addressing) {
       case 'byId':
         break;

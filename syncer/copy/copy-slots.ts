@@ -3,7 +3,7 @@ import type { ConcurrencyLimit } from '../../service/concurrency-limit.ts';
 /** What all batches hold together at most; a single larger one is let through. */
 const maxHeldBytes = 64 * 1024 * 1024;
 
-/** What the throughput counts for a command, besides its bytes: a small insert takes about as long as one of this size. */
+/** What the throughput counts for a command, in addition to its bytes: a small insert takes about as long as one of this size. */
 const commandBytes = 16 * 1024;
 
 /** The right to have one batch under way, from the request to the source to the answer of the destination. */

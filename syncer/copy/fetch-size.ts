@@ -12,7 +12,7 @@ const maxDocuments = 20_000;
 const minAverageBytes = 64;
 const unknownAverageBytes = 1024;
 
-/** How many documents the first fetch asks for at most of a collection that is said to have none: as many as a server by itself. */
+/** How many documents the first fetch asks for at most of a collection that is said to have none: as many as a server sends by default. */
 const firstDocuments = 100;
 
 /** How much to fetch at a time at most. */

@@ -148,7 +148,7 @@ export class InitialCopy {
   }
 
   /**
-   * Makes sure, from the stored state alone, that collections that came to the catalog after the initial copy were copied, too.
+   * Makes sure, only from the stored state, that collections that came to the catalog after the initial copy were copied, too.
    * @throws SyncError CopyIncomplete.
    */
   async requireAllCopied(): Promise<void> {
@@ -162,14 +162,17 @@ export class InitialCopy {
   }
 
   async #partition(collection: TrackedCollection, count: number): Promise<void> {
-    const { source, store } = this.#parts;
+    const { source, store, logger } = this.#parts;
     const partitions = await source.ask('partitioning', async () => {
       // Another collection may have the name by now: its ids would split this one badly, though never wrongly.
       const now = await source.catalog.locate(collection.uuid);
       if (!now) return undefined;
       return await source.documents.split({ ...collection, namespace: now.namespace }, count);
     });
-    if (partitions) await store.putPartitions(collection, partitions);
+    if (!partitions) return;
+    await store.putPartitions(collection, partitions);
+    const namespace = namespaceText(collection.namespace);
+    logger.debug({ namespace, partitions: partitions.length }, 'partitioned');
   }
 
   /** Records that collections are wholly on the destination. */

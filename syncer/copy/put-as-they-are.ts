@@ -26,9 +26,16 @@ export async function putAsTheyAre(
   await putIdsAsTheyAre(source, destination, collection, idsOf(changes));
 }
 
+/** Who follows documents as they are put. */
+export interface PutFollower {
+  /** Called once nothing on the destination has these ids. */
+  deleted(ids: readonly RawElement[]): void;
+  /** What the documents that were read wait for before they are written. */
+  beforeInsert(documents: readonly RawDocument[]): Promise<void>;
+}
+
 /**
  * The same, by the documents' ids.
- * @param beforeInsert - what the documents that were read wait for before they are written.
  * @throws SyncError DuplicateIds; OrphanInTheWay.
  */
 export async function putIdsAsTheyAre(
@@ -36,16 +43,16 @@ export async function putIdsAsTheyAre(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
-  beforeInsert?: (documents: readonly RawDocument[]) => Promise<void>,
+  follower?: PutFollower,
 ): Promise<void> {
   for (const group of idGroupsOf(ids))
-    await putTogether(source, destination, collection, group, beforeInsert);
+    await putTogether(source, destination, collection, group, follower);
 }
 
 /**
  * Puts the documents of a sharded source whose `_id` the destination has refused, as they are on the source now, except those
  * that it has byte for byte: an earlier attempt has copied them. What else has the `_id` may be a document of another shard, and
- * be gone from there by now: then no change event brings the refused one.
+ * be gone from there by now: then no change event delivers the refused one.
  * @throws SyncError DuplicateIds if both are there; OrphanInTheWay.
  */
 export async function putUnlessEqual(
@@ -63,18 +70,15 @@ async function putTogether(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
-  beforeInsert: (documents: readonly RawDocument[]) => Promise<void> = nothing,
+  follower?: PutFollower,
 ): Promise<void> {
   await source.kind.checkDuplicateIds(collection, ids);
   await destination.documents.delete(collection, ids);
+  follower?.deleted(ids);
   for await (const documents of source.documents.read(collection.uuid, ids)) {
-    await beforeInsert(documents);
+    await follower?.beforeInsert(documents);
     await insertDeleted(destination, collection, documents);
   }
-}
-
-async function nothing(): Promise<void> {
-  await Promise.resolve();
 }
 
 /**

@@ -103,7 +103,7 @@ export class CatalogChanges {
 
   /**
    * Replaces a collection by the one that resharding has made of it on the source, with the same documents. They are copied
-   * again: the copy of the former one may have been under way when it was gone.
+   * again: the copy of the previous one may have been under way when it was gone.
    */
   async #applyReshard(event: CatalogEvent): Promise<void> {
     const { namespace, uuid, description } = event;
@@ -148,7 +148,10 @@ export class CatalogChanges {
         return;
       case 'createIndexes':
         if (tracked && isNews(tracked, event))
-          await applyCreateIndexes(this.#destination, this.#catalog, event, tracked);
+          await applyCreateIndexes(this.#destination, this.#catalog, event, {
+            tracked,
+            largeBytes: this.#parts.settings.partitionMebibytes * 1024 * 1024,
+          });
         return;
       case 'dropIndexes':
         if (tracked && isNews(tracked, event))
@@ -302,7 +305,7 @@ export class CatalogChanges {
   }
 
   /**
-   * Adds a collection that a rename brings under a selected name: it is copied from the source as it is now, and the change
+   * Adds a collection that a rename gives a selected name: it is copied from the source as it is now, and the change
    * events since then apply over it.
    */
   async #adopt(
@@ -332,6 +335,7 @@ export class CatalogChanges {
       );
     }
     await this.#catalog.remove(tracked.uuid);
+    await this.#destination.leftIndexes.forget(tracked.uuid);
   }
 
   async #applyDropDatabase({ namespace: { db }, time }: CatalogEvent): Promise<void> {

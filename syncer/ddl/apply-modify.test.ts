@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { BSON, Int32, type Document } from 'mongodb';
+import { BSON, Int32, Timestamp, UUID, type Document } from 'mongodb';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
-import { modifiedIndexes, unknownChanges } from './apply-modify.ts';
+import { parseChangeEvent } from '../source/change-event.ts';
+import { disturbsBuild, modifiedIndexes, unknownChanges } from './apply-modify.ts';
 
 const index = (options: object = {}): IndexSpec =>
   decodeIndexSpec(BSON.serialize({ v: 2, key: { a: 1 }, name: 'a_1', ...options }));
@@ -47,5 +48,35 @@ describe('unknownChanges', () => {
   ] as const)
     it(`${JSON.stringify({ ...description, index })}: ${unknown.join(', ') || 'none'}`, () => {
       assert.deepEqual(unknownChanges(description, index), unknown);
+    });
+});
+
+describe('disturbsBuild', () => {
+  const named = (name: string): object => ({ indexes: [{ v: 2, key: { a: 1 }, name }] });
+  for (const [operationType, operationDescription, expected] of [
+    ['createIndexes', named('a_1'), false],
+    ['dropIndexes', named('a_1'), true],
+    ['dropIndexes', named('b_1'), false],
+    ['modify', { index: { name: 'a_1', hidden: true } }, false],
+    ['modify', { expireAfterSeconds: 5 }, false],
+    ['modify', { index: { name: 'a_1', hidden: true }, validator: { a: 1 } }, true],
+    ['refineCollectionShardKey', {}, false],
+    ['drop', {}, true],
+    ['shardCollection', { shardKey: { a: 1 } }, undefined],
+  ] as const)
+    it(`${operationType} ${JSON.stringify(operationDescription)}: ${String(expected ?? 'if the destination is sharded')}`, () => {
+      const event = parseChangeEvent(
+        BSON.serialize({
+          ...{ _id: { _data: '82' }, clusterTime: new Timestamp({ t: 1_700_000_000, i: 7 }) },
+          ...{ ns: { db: 'shop', coll: 'items' }, collectionUUID: new UUID() },
+          ...{ operationType, operationDescription },
+        }),
+      );
+      assert.ok(event.type === 'catalog');
+      for (const buildsOnEachShard of [false, true])
+        assert.equal(
+          disturbsBuild(event, 'a_1', { buildsOnEachShard }),
+          expected ?? buildsOnEachShard,
+        );
     });
 });

@@ -3,29 +3,37 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { arrayDocuments } from '../../mongo/raw-bson.ts';
 import { RawValue } from '../../mongo/raw-value.ts';
 import { isTrue } from '../../mongo/replicated-form.ts';
-import { fateOfOption, isKnownIndexChange } from '../../mongo/server-features.ts';
+import { fateOfEvent, fateOfOption, isKnownIndexChange } from '../../mongo/server-features.ts';
 import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Destination } from '../destination/destination.ts';
+import type { DestinationKind } from '../destination/destination-kind.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { checkUniqueIndexes } from './shard-collection.ts';
 
-/** Creates indexes of a tracked collection. @throws SyncError IncompatibleUniqueIndex; NameNotSupported. */
+/**
+ * Creates indexes of a tracked collection; if it has more than `largeBytes`, while changes are applied.
+ * @throws SyncError IncompatibleUniqueIndex; NameNotSupported.
+ */
 export async function applyCreateIndexes(
   destination: Destination,
   catalog: TrackedCatalog,
   event: CatalogEvent,
-  tracked: TrackedCollection,
+  { tracked, largeBytes }: { readonly tracked: TrackedCollection; readonly largeBytes: number },
 ): Promise<void> {
   const created = indexesOf(event).filter(({ name }) => name !== shardKeyIndexName);
   const shardKey = destination.kind.shardKeyOf(tracked);
   if (shardKey) checkUniqueIndexes(tracked.namespace, created, shardKey);
   const names = new Set(created.map(({ name }) => name));
-  await destination.indexes.create(tracked.namespace, created);
+  // Left indexes of capped collections are built at the commit only.
+  const isCapped = isTrue(tracked.options['capped']);
+  const bytes = isCapped ? 0 : ((await destination.catalog.sizeOf(tracked.namespace)) ?? 0);
+  if (bytes > largeBytes) await destination.indexes.createLater(tracked, created, bytes);
+  else await destination.indexes.create(tracked.namespace, created);
   const indexes = [...tracked.indexes.filter(({ name }) => !names.has(name)), ...created];
   await catalog.put({ ...tracked, indexes, specifiedAt: event.time });
 }
@@ -37,13 +45,43 @@ export async function applyDropIndexes(
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const names = new Set(indexesOf(event).map(({ name }) => name));
+  const names = droppedIndexes(event);
   // The source's one is from the sync that was reversed: the destination may need its own.
   if (!tracked.indexes.some(({ name }) => name === shardKeyIndexName))
     names.delete(shardKeyIndexName);
   for (const name of names) await destination.sharding.dropIndex(tracked, name);
   const indexes = tracked.indexes.filter(({ name }) => !names.has(name));
   await catalog.put({ ...tracked, indexes, specifiedAt: event.time });
+  await destination.leftIndexes.forget(tracked.uuid, [...names]);
+}
+
+/** The names of the indexes that a dropIndexes is about. */
+function droppedIndexes(event: CatalogEvent): Set<string> {
+  return new Set(indexesOf(event).map(({ name }) => name));
+}
+
+/**
+ * Whether applying a change of a collection disturbs the build of one of its indexes on the destination. A server since 5.2 drops an
+ * index while another one is built; it creates one beside others, and joins the build of the same one.
+ */
+export function disturbsBuild(
+  event: CatalogEvent,
+  index: string,
+  { buildsOnEachShard }: Pick<DestinationKind, 'buildsOnEachShard'>,
+): boolean {
+  switch (event.operation) {
+    case 'createIndexes':
+      return false;
+    case 'dropIndexes':
+      return droppedIndexes(event).has(index);
+    case 'modify':
+      return Object.keys(modifyOf(event).given).length > 0;
+    case 'shardCollection':
+      // A replica set has nothing to do for it.
+      return buildsOnEachShard;
+    default:
+      return fateOfEvent(event.operation) !== 'passedOver';
+  }
 }
 
 function indexesOf({ description, namespace }: CatalogEvent): IndexSpec[] {
@@ -62,7 +100,7 @@ type Values = Readonly<Record<string, unknown>>;
 
 /**
  * Applies a collMod. What is altered on the destination during a sync (uniqueness, TTL, hidden, capped size) changes only the
- * tracked specification, and reaches the destination with the commit; everything else is applied at once.
+ * tracked specification, and reaches the destination with the commit; everything else is applied immediately.
  * @throws SyncError IncompatibleUniqueIndex; ChangeNotSupported for one that changes something unknown.
  */
 export async function applyModify(
@@ -72,8 +110,7 @@ export async function applyModify(
   event: CatalogEvent,
   tracked: TrackedCollection,
 ): Promise<void> {
-  const { index, cappedSize, cappedMax, expireAfterSeconds, ...given } =
-    event.description as Values;
+  const { index, cappedSize, cappedMax, expireAfterSeconds, given } = modifyOf(event);
   const indexChange = index instanceof RawValue ? (index.decode() as Values) : undefined;
   const lost = Object.keys(given).filter((option) => !source.isOptionOfDestination(option));
   refuseUnknown(event, [
@@ -101,6 +138,12 @@ export async function applyModify(
     indexes,
     specifiedAt: event.time,
   });
+}
+
+/** The parts of a collMod: `given` are the options that reach the destination during a sync. */
+function modifyOf({ description }: CatalogEvent) {
+  const { index, cappedSize, cappedMax, expireAfterSeconds, ...given } = description as Values;
+  return { index, cappedSize, cappedMax, expireAfterSeconds, given };
 }
 
 /**

@@ -128,16 +128,14 @@ export class CollectionCreator {
 
   /** Undefined if the destination has nothing to keep. */
   async #listPresent(): Promise<PresentCollections | undefined> {
-    const { destination, catalog, options, store } = this.#parts;
-    const { repairs, reversals } = store.live.current;
-    // After a reversal the destination is the former source: everything there is somebody's.
+    const { destination, options, store } = this.#parts;
+    const { repairs, reversals, isPresentSettled } = store.live.current;
+    // After a reversal the destination is the previous source: everything there is somebody's.
     const isRestored = options.initialData === 'Present' && reversals === 0;
     if (!isRestored && repairs === 0) return undefined;
     await destination.leftIndexes.clear();
     await store.forgetPartitions();
-    // Once collections are stored, nothing is left of what was there before the start: anything new is somebody's.
-    const mayDropOthers = isRestored && catalog.collections().length === 0;
-    return await PresentCollections.list(this.#parts, mayDropOthers);
+    return await PresentCollections.list(this.#parts, isRestored && !isPresentSettled);
   }
 
   async #createAsRead<R>(

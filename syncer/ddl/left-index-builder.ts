@@ -1,6 +1,7 @@
 import { MongoServerError } from 'mongodb';
 import { isSameNamespace, namespaceText } from '../../mongo/namespace.ts';
 import { backgroundBuild } from '../../mongo/own-operations.ts';
+import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { isTrue, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { isIndexRefused, isTransient, neededAction } from '../../mongo/server-errors.ts';
 import { isSameSpec, type IndexSpec } from '../../mongo/specification.ts';
@@ -16,6 +17,7 @@ import type { LeftIndexRecord } from '../store/left-index-store.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
+import { disturbsBuild } from './apply-modify.ts';
 
 const roundMs = 1_000;
 const pollMs = 50;
@@ -41,8 +43,8 @@ interface BuilderParts {
 
 /**
  * Builds indexes that are left to the commit, one at a time, while changes are applied. Only the coordinator does so. Changes
- * of documents continue meanwhile; a catalog change of the same collection ends the build (`aside`), which is started again
- * later.
+ * of documents continue meanwhile; a catalog change of the same collection that would disturb the build ends it (`aside`), and
+ * it is started again later.
  */
 export class LeftIndexBuilder {
   readonly #parts: BuilderParts;
@@ -53,6 +55,8 @@ export class LeftIndexBuilder {
   /** How many catalog changes are being applied. */
   #barriers = 0;
   #current: LeftIndexRecord | undefined;
+  /** The one whose build a catalog change has ended last. */
+  #setAside: LeftIndexRecord | undefined;
 
   /** @param failed - gets the error that ends the sync. */
   constructor(parts: BuilderParts, failed: (error: unknown) => void) {
@@ -132,37 +136,50 @@ export class LeftIndexBuilder {
       return;
     }
     const wanted = replicatedIndex(spec);
-    const present = await destination.catalog.indexesOf(tracked.namespace);
-    if (present.some((one) => one.name === spec.name && isSameSpec(one, wanted))) {
+    if (await this.#isBuilt(tracked, wanted)) {
       await leftIndexes.remove(record);
       return;
     }
     const bytes = await destination.catalog.sizeOf(tracked.namespace);
-    const expected = record.expectedSeconds ?? leftIndexes.secondsFor(bytes);
-    if (expected !== null && expected !== record.expectedSeconds)
-      await leftIndexes.expect(record, expected);
+    const bySize = leftIndexes.secondsFor(bytes ?? 0);
+    if (bySize !== null && bySize > (record.expectedSeconds ?? 0))
+      await leftIndexes.expect(record, bySize);
     const names = { namespace: namespaceText(tracked.namespace), index: record.name };
     const count = (this.#attempts.get(keyOf(record))?.count ?? 0) + 1;
     logger.debug({ ...names, attempt: count }, 'building a left index');
     const startMs = performance.now();
-    let refusedMs = 0;
+    let failedMs = 0;
+    let nextCount = count;
     try {
       await this.#build(tracked, wanted, requireTerm);
       logger.info(names, 'a left index is built');
+      nextCount = 0;
       await leftIndexes.remove(record);
     } catch (error) {
       if (signal.aborted) throw error;
+      const isSetAside = this.#setAside === record;
+      const isLasting = isOfServer(error) && !isTransient(error) && !isSetAside;
+      // Nothing speaks against the next build.
+      if (isSetAside) nextCount = 0;
+      if (isLasting) failedMs = performance.now() - startMs;
       // A build continues when its client is gone.
-      if (isIndexRefused(error)) refusedMs = performance.now() - startMs;
-      else await this.#builds.end((one) => keyOf(one) === keyOf(record));
-      if (isIndexRefused(error) || neededAction(error) !== undefined)
+      if (!isIndexRefused(error)) await this.#builds.end((one) => keyOf(one) === keyOf(record));
+      if (isLasting || isIndexRefused(error) || neededAction(error) !== undefined)
         await leftIndexes.leave(tracked.namespace, record.name, error);
       logger.debug({ ...names, reason: messageOf(error) }, 'the index stays left to the commit');
       if (!isOfServer(error)) throw error;
     } finally {
-      const waitMs = Math.max(Math.min(maxWaitMs, roundMs * 2 ** count), restShare * refusedMs);
-      this.#attempts.set(keyOf(record), { count, nextMs: performance.now() + waitMs });
+      const waitMs = Math.max(Math.min(maxWaitMs, roundMs * 2 ** nextCount), restShare * failedMs);
+      this.#attempts.set(keyOf(record), { count: nextCount, nextMs: performance.now() + waitMs });
     }
+  }
+
+  /** Whether the destination has it; on a sharded one, only building it again tells that no shard lacks it. */
+  async #isBuilt({ namespace }: TrackedCollection, spec: IndexSpec): Promise<boolean> {
+    const { catalog, kind } = this.#parts.destination;
+    if (kind.buildsOnEachShard) return false;
+    const present = await catalog.indexesOf(namespace);
+    return present.some((one) => one.name === spec.name && isSameSpec(one, spec));
   }
 
   async #build(
@@ -172,6 +189,9 @@ export class LeftIndexBuilder {
   ): Promise<void> {
     const { catalog, kind, leftIndexes } = this.#parts.destination;
     const startMs = performance.now();
+    const work = `index ${spec.name} of ${namespaceText(tracked.namespace)}`;
+    using warning = this.#parts.monitor.retryWarnings.watch(work, 'building', longWorkMs);
+    warning.set('a commit waits for it');
     try {
       await catalog.createIndexes(tracked.namespace, [spec], {
         collectionUUID: tracked.destinationUuid ?? undefined,
@@ -189,13 +209,15 @@ export class LeftIndexBuilder {
     }
     const seconds = (performance.now() - startMs) / 1000;
     if (seconds >= minRateSeconds)
-      leftIndexes.addRate(await catalog.sizeOf(tracked.namespace), seconds);
+      leftIndexes.addRate((await catalog.sizeOf(tracked.namespace)) ?? 0, seconds);
   }
 
   /** Ends the builds of the collections that a catalog change is about. */
-  async #makeRoom({ uuid, namespace, to }: CatalogEvent): Promise<void> {
-    const { catalog, signal } = this.#parts;
-    const isConcerned = ({ collection }: LeftIndexRecord): boolean => {
+  async #makeRoom(event: CatalogEvent): Promise<void> {
+    const { catalog, destination, signal } = this.#parts;
+    const { operation, uuid, namespace, to } = event;
+    const isConcerned = ({ collection, name }: LeftIndexRecord): boolean => {
+      if (!disturbsBuild(event, name, destination.kind)) return false;
       const there = catalog.collection(collection.toHexString(false))?.namespace;
       const names = [namespace, ...(to ? [to] : [])];
       return (
@@ -205,9 +227,14 @@ export class LeftIndexBuilder {
     };
     for (;;) {
       await this.#builds.end(isConcerned);
-      if (!(this.#current && isConcerned(this.#current))) return;
+      if (!(this.#current && isConcerned(this.#current))) break;
+      this.#setAside = this.#current;
       await sleep(pollMs, signal);
     }
+    // One of the same name may follow, which nothing speaks against.
+    if (operation === 'dropIndexes')
+      for (const record of destination.leftIndexes.records.filter(isConcerned))
+        this.#attempts.delete(keyOf(record));
   }
 }
 

@@ -59,7 +59,7 @@ export class PresentCollections {
 
   /**
    * Lists the selected collections, and drops the selected views: these have no documents, and are created again.
-   * @param mayDropOthers - false if only what the sync has made may be dropped.
+   * @param mayDropOthers - false if only what the sync has made may be dropped, and views of a name that it has made.
    * @throws SyncError DestinationNotEmpty for anything else then.
    */
   static async list(parts: PresentParts, mayDropOthers: boolean): Promise<PresentCollections> {
@@ -96,6 +96,7 @@ export class PresentCollections {
     const uuids = new Set(wanted.map(({ uuid }) => uuid.toHexString()));
     for (const { uuid } of catalog.collections())
       if (!uuids.has(uuid.toHexString())) await catalog.remove(uuid);
+    await this.#parts.store.live.update({ isPresentSettled: true }, { phase: 'catalog' });
     await this.#warnOfDropped(wanted);
     return settled;
   }
@@ -206,7 +207,7 @@ async function ownedUuids(
   return new Set([...known, ...stored].map((uuid) => uuid.toHexString()));
 }
 
-/** What is no collection is dropped. */
+/** What is not a collection is dropped. */
 async function dropOther(
   { destination, catalog }: PresentParts,
   { namespace }: NamespaceInfo,
@@ -214,7 +215,8 @@ async function dropOther(
 ): Promise<void> {
   const tracked = catalog.view(namespace);
   if (mayDropOthers) await destination.catalog.drop(namespace);
-  else if (tracked) await destination.views.dropMade(tracked);
+  // It may differ from what is stored: a change of it may have been refused, or applied and not stored yet.
+  else if (tracked) await destination.views.drop(tracked.namespace);
   else throw madeByOthers(namespace);
 }
 
@@ -240,7 +242,7 @@ function idIndexVersion(indexes: readonly IndexSpec[]): number | undefined {
   return idIndex && Number(idIndex['v']);
 }
 
-/** True if an index of the destination differs from one of the source in nothing but what the replicated form alters. */
+/** True if an index of the destination differs from one of the source only in what the replicated form alters. */
 function canBecome(present: IndexSpec, wanted: IndexSpec): boolean {
   return (
     present.name === wanted.name && isSameSpec(replicatedIndex(present), replicatedIndex(wanted))

@@ -30,7 +30,7 @@ export interface IndexSettings {
   readonly comment?: string;
   /** For a caller that waits for a majority itself. */
   readonly writeConcern?: WriteConcernSettings;
-  /** Throws if it must not be sent any more. Default: if this instance may not change the catalog. */
+  /** Throws if it must no longer be sent. Default: if this instance may not change the catalog. */
   readonly assertMaySend?: () => void;
 }
 
@@ -230,14 +230,19 @@ export class DestinationCatalog {
     return await listIndexBuilds(this.#deployment, namespace, this.#signal);
   }
 
-  /** Bytes of the documents of a collection. */
-  async sizeOf({ db, coll }: Namespace): Promise<number> {
-    const stats = await runCommand(
-      this.#deployment.decoded.db(db),
-      { collStats: coll },
-      { signal: this.#signal },
-    );
-    return stats.field('size').count();
+  /** Bytes of the documents of a collection; null if the account may not read that, which a sync does not need. */
+  async sizeOf({ db, coll }: Namespace): Promise<number | null> {
+    try {
+      const stats = await runCommand(
+        this.#deployment.decoded.db(db),
+        { collStats: coll },
+        { signal: this.#signal },
+      );
+      return stats.field('size').count();
+    } catch (error) {
+      if (codeOf(error) !== serverCode.unauthorized) throw error;
+      return null;
+    }
   }
 
   /** Whether a collection has no documents. */

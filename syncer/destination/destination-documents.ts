@@ -7,22 +7,17 @@ import type { IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { type RawDocument, type RawElement, RawWriter } from '../../mongo/raw-bson.ts';
 import type { RawBatch } from '../../mongo/raw-cursor.ts';
-import type { WriteAnswer, WriteError } from '../../mongo/write-answer.ts';
+import { throwWriteErrors, type WriteAnswer, type WriteError } from '../../mongo/write-answer.ts';
 import { type Addressing, mayBeOnAnyShard, type TrackedCollection } from '../store/records.ts';
-import {
-  findMissing,
-  findUnequal,
-  runDocumentWrite,
-  throwWriteErrors,
-} from './document-commands.ts';
+import { findMissing, findUnequal, runDocumentWrite } from './document-commands.ts';
 import {
   insertBatch,
   insertDocuments,
   type InsertContext,
   type InsertedBatch,
   type InsertSettings,
-  dropRefusingIndexes,
 } from './insert-documents.ts';
+import { dropRefusingIndexes } from './refusing-indexes.ts';
 
 /** A collection of the destination, with what locates its documents. */
 type Target = Pick<TrackedCollection, 'namespace' | 'options' | 'shardKey'>;
@@ -100,7 +95,7 @@ export class DestinationDocuments {
   }
 
   /**
-   * Deletes the documents that change events name, also by their shard keys if the source reports them. An update of a shard
+   * Deletes the documents that change events name, and by their shard keys if the source reports them. An update of a shard
    * key can appear as an insert with the new key, and then a delete with the old one.
    */
   async deleteByKeys(

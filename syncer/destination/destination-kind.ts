@@ -26,7 +26,7 @@ export interface DestinationKind {
   /** The shard key that a collection has there: none on a replica set, whatever it has on the source. */
   shardKeyOf(collection: Pick<TrackedCollection, 'shardKey'>): ShardKey | null;
   /**
-   * Whether a collection is sharded on the source alone: documents that have the same `_id` on two shards cannot both be there.
+   * Whether a collection is sharded only on the source: documents that have the same `_id` on two shards cannot both be there.
    */
   mergesShards(collection: Pick<TrackedCollection, 'shardKey'>): boolean;
   /** Whether a collection can be renamed from one name to another. */

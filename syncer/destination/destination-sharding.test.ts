@@ -88,6 +88,12 @@ describe('DestinationSharding', () => {
         [index('x', { ...keyOfIndex, c: 1 }, { hidden: true })],
         [creation],
       ],
+      [
+        'a temporary one for a former key, and one of the source',
+        { present: [index(shardKeyIndexName, { former: 1 })] },
+        [index('other', { b: 1 }), supporting],
+        [`create x ${JSON.stringify({ ...keyOfIndex, c: 1 })}`],
+      ],
     ];
     for (const [what, world, trueIndexes, expected] of cases) {
       const { sharding, changes } = scene(world);

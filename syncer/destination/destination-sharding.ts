@@ -4,7 +4,7 @@ import { readConfig, readShardKeys, type ShardedCollection } from '../../mongo/c
 import type { Deployment } from '../../mongo/deployment.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { hostsOf } from '../../mongo/raw-cursor.ts';
-import { isTrue } from '../../mongo/replicated-form.ts';
+import { isTrue, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, isRefused, serverCode } from '../../mongo/server-errors.ts';
 import { readShardIndexes, type ShardIndexes } from '../../mongo/shard-indexes.ts';
@@ -168,7 +168,8 @@ export class DestinationSharding {
 
   /**
    * Makes sure that an index of a collection supports its shard key, and still will once the indexes hidden on the source are
-   * hidden: otherwise builds a temporary one.
+   * hidden: otherwise builds a temporary one. If there is one for a previous, shorter key, which the server does not let go, builds the
+   * source's own.
    */
   async supportShardKey(
     namespace: Namespace,
@@ -177,8 +178,16 @@ export class DestinationSharding {
   ): Promise<void> {
     const hidden = trueIndexes.filter((spec) => isTrue(spec['hidden'])).map(({ name }) => name);
     const present = await this.#parts.catalog.indexesOf(namespace);
-    if (present.some((spec) => supportsShardKey(spec, key) && !hidden.includes(spec.name))) return;
-    await this.#buildTemporaryIndex(namespace, key);
+    const isSupporting = (spec: IndexSpec): boolean =>
+      supportsShardKey(spec, key) && !hidden.includes(spec.name);
+    if (present.some(isSupporting)) return;
+    if (!present.some(({ name }) => name === shardKeyIndexName)) {
+      await this.#buildTemporaryIndex(namespace, key);
+      return;
+    }
+    // The source has one: it would have refused the key.
+    const own = trueIndexes.find(isSupporting);
+    if (own) await this.#parts.catalog.createIndexes(namespace, [replicatedIndex(own)]);
   }
 
   /** Drops an index of a collection. If its shard key has no other index, builds one first. */
@@ -197,7 +206,7 @@ export class DestinationSharding {
   }
 
   /**
-   * Drops the index that has supported a shard key during the sync. If the source has none for the key, one on the key alone
+   * Drops the index that has supported a shard key during the sync. If the source has none for the key, one on only the key
    * takes its place: the server needs one. With `buildIndexes: never` it stays.
    */
   async settleShardKeyIndex(namespace: Namespace, key: ShardKey): Promise<void> {

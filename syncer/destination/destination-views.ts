@@ -114,7 +114,7 @@ export function isViewRefused(error: unknown): error is SyncError {
 }
 
 /**
- * True if a view was refused because of others on the destination: those may be later than it, while change events are applied
+ * True if a view was refused because of other views on the destination: those may be later than it, while change events are applied
  * over a later catalog.
  */
 export function isRefusedForOthers({ cause }: SyncError): boolean {

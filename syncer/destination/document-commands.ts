@@ -6,7 +6,7 @@ import { anyOf, groupsOf, type Identified } from '../../mongo/id-groups.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { asBuffer, idElement, type RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
-import { writeAnswer, type WriteAnswer, type WriteError } from '../../mongo/write-answer.ts';
+import { writeAnswer, type WriteAnswer } from '../../mongo/write-answer.ts';
 
 /** What writing documents to the destination needs. */
 export interface WriteContext {
@@ -29,16 +29,6 @@ export async function runDocumentWrite(
   const bson = { enableUtf8Validation: false };
   const write = { ...command, writeConcern };
   return writeAnswer(await runOnPrimary(destination.decoded.db(db), write, signal, bson));
-}
-
-/** Throws what a write command reports in an answer that is `ok`, except for expected write errors. */
-export function throwWriteErrors(
-  { writeErrors, writeConcernError }: WriteAnswer,
-  isExpected: (writeError: WriteError) => boolean,
-): void {
-  const unexpected = writeErrors.find((writeError) => !isExpected(writeError));
-  if (unexpected) throw unexpected.toError();
-  if (writeConcernError) throw writeConcernError;
 }
 
 /**

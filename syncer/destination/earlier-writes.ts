@@ -58,7 +58,7 @@ export interface FormerCoordinators {
 }
 
 /**
- * Waits until a cluster has seen the end of the connections of former coordinators, or until 30 s after the last of them was
+ * Waits until a cluster has seen the end of the connections of previous coordinators, or until 30 s after the last of them was
  * one: the network may hold a change of the catalog that it has sent.
  */
 export async function awaitConnectionsOf(
@@ -71,7 +71,7 @@ export async function awaitConnectionsOf(
   });
 }
 
-/** How many connections of former coordinators may still deliver something to a cluster: see {@link awaitConnectionsOf}. */
+/** How many connections of previous coordinators may still deliver something to a cluster: see {@link awaitConnectionsOf}. */
 export async function connectionsOf(
   { instances, sinceMs }: FormerCoordinators,
   cluster: ClusterClient,

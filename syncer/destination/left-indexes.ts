@@ -5,12 +5,18 @@ import { codeOf, errorNameOf } from '../../mongo/server-errors.ts';
 import { serverCodeOf } from '../../mongo/server-codes.ts';
 import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { LeftIndexRecord, LeftIndexStore } from '../store/left-index-store.ts';
+import {
+  largeCollection,
+  type LeftIndexRecord,
+  type LeftIndexStore,
+} from '../store/left-index-store.ts';
+import type { TrackedCollection } from '../store/records.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 
 /**
- * The indexes of the source that the destination does not have for now. An index is recorded as left before it is dropped, or
- * when it was refused. Its record is removed once the index is seen on the destination, or is no longer on the source.
+ * The indexes of the source that the destination does not have for now. An index is recorded as left before it is dropped, when it
+ * was refused, or when changes are not to wait for its build. Its record is removed once the index is seen on the destination, or is
+ * no longer on the source.
  */
 export class LeftIndexes {
   readonly #store: LeftIndexStore;
@@ -46,24 +52,51 @@ export class LeftIndexes {
 
   /** Leaves an index to the commit. To be called before it is dropped. */
   async leave(namespace: Namespace, name: string, error: unknown): Promise<void> {
+    const code = codeOf(error);
+    const named = code === undefined ? undefined : serverCodeOf(code);
     const tracked = this.#catalog.collectionAt(namespace);
     // Such an index is not from the source.
     if (!tracked || name === shardKeyIndexName) return;
     const known = this.of(tracked.uuid).find((record) => record.name === name);
-    const code = codeOf(error);
-    const named = code === undefined ? undefined : serverCodeOf(code);
+    await this.#put(tracked, name, {
+      reason: named?.name ?? errorNameOf(error),
+      expectedSeconds: known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes),
+    });
+  }
+
+  /** Leaves an index of a collection of this size, so that changes do not wait for its build. */
+  async buildLater(tracked: TrackedCollection, name: string, bytes: number): Promise<void> {
+    const expectedSeconds = this.secondsFor(bytes);
+    await this.#put(tracked, name, { reason: largeCollection, expectedSeconds });
+  }
+
+  /** Forgets indexes that the source has dropped; all of a collection that it has dropped. */
+  async forget(uuid: UUID, names?: readonly string[]): Promise<void> {
+    await this.#store.removeOf(uuid, names);
+    this.#take(this.#without(uuid, names));
+  }
+
+  #without(uuid: UUID, names?: readonly string[]): readonly LeftIndexRecord[] {
+    return this.#records.filter(
+      ({ collection, name }) => !collection.equals(uuid) || names?.includes(name) === false,
+    );
+  }
+
+  async #put(
+    tracked: TrackedCollection,
+    name: string,
+    { reason, expectedSeconds }: Pick<LeftIndexRecord, 'reason' | 'expectedSeconds'>,
+  ): Promise<void> {
     const record = {
       collection: tracked.uuid,
       name,
-      reason: named?.name ?? errorNameOf(error),
-      // An index that is built at the commit in any case is no reason to delay it.
-      expectedSeconds: isTrue(tracked.options['capped'])
-        ? null
-        : (known?.expectedSeconds ?? this.secondsFor(tracked.sizeBytes)),
+      reason,
+      // An index that is built at the commit in any case is not a reason to delay it.
+      expectedSeconds: isTrue(tracked.options['capped']) ? null : expectedSeconds,
       mark: new UUID().toHexString(),
     };
     await this.#store.leave(record);
-    this.#take([...this.#records.filter((one) => one !== known), record]);
+    this.#take([...this.#without(tracked.uuid, [name]), record]);
   }
 
   /**
@@ -91,7 +124,7 @@ export class LeftIndexes {
     );
   }
 
-  /** Learns how fast documents are read and written here: an index over them takes no longer. */
+  /** Learns how fast documents are read and written here: a first estimate of how fast they are indexed. */
   addRate(bytes: number, seconds: number): void {
     if (bytes > 0 && seconds > 0) this.#bytesPerSecond = bytes / seconds;
   }

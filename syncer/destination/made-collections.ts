@@ -19,7 +19,7 @@ export class MadeCollections {
 
   /**
    * Creates a tracked collection in its replicated form, without its indexes. May be repeated: an existing collection is
-   * accepted if its UUID is known, or if it has no documents and these options. The answer alone proves nothing: routers, and
+   * accepted if its UUID is known, or if it has no documents and these options. A successful answer is not proof: routers, and
    * servers from 7.0 on, also report success if a collection with the same options was there already.
    * @throws SyncError DestinationNotEmpty if somebody else has made what is there, or has written to it.
    */

@@ -39,15 +39,25 @@ export class ReplicatedIndexes {
     trueSpecs: readonly IndexSpec[],
     writeConcern?: WriteConcernSettings,
   ): Promise<void> {
-    const { catalog, options } = this.#parts;
-    const specs = trueSpecs.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
-    if (specs.length === 0 || options.buildIndexes === 'never') return;
+    const { catalog } = this.#parts;
+    const specs = this.#wanted(trueSpecs).map(replicatedIndex);
+    if (specs.length === 0) return;
     try {
       await catalog.createIndexes(namespace, specs, writeConcern && { writeConcern });
     } catch (error) {
       if (!isIndexRefused(error)) throw error;
       for (const spec of specs) await this.#createOne(namespace, spec);
     }
+  }
+
+  /** Creates indexes of a collection of this size as {@link create} does, but changes do not wait for the build. */
+  async createLater(
+    tracked: TrackedCollection,
+    trueSpecs: readonly IndexSpec[],
+    bytes: number,
+  ): Promise<void> {
+    for (const { name } of this.#wanted(trueSpecs))
+      await this.#parts.leftIndexes.buildLater(tracked, name, bytes);
   }
 
   /** Creates the indexes of a collection that has been copied, and retries after temporary errors. */
@@ -68,6 +78,11 @@ export class ReplicatedIndexes {
       { namespace: namespaceText(namespace), index: name, reason: messageOf(error) },
       'index is left to the commit',
     );
+  }
+
+  #wanted(trueSpecs: readonly IndexSpec[]): readonly IndexSpec[] {
+    if (this.#parts.options.buildIndexes === 'never') return [];
+    return trueSpecs.filter((spec) => !isIdIndex(spec));
   }
 
   async #createOne(namespace: Namespace, spec: IndexSpec): Promise<void> {

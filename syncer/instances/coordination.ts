@@ -14,7 +14,7 @@ export interface CoordinatorWork {
   readonly phase: Phase;
   /** What has to come first; undefined once nothing is waited for. */
   readonly waitsFor?: (assembly: Assembly) => string | undefined;
-  /** Takes the sync to the next phase. May be repeated, also by another instance. */
+  /** Takes the sync to the next phase. May be repeated, even by another instance. */
   readonly run: () => Promise<void>;
 }
 
@@ -124,7 +124,7 @@ export function changesOf(
 /**
  * An expression with the same hash for all values that are equal for a unique index. The hash of a number is that of a whole one:
  * of a double without its fraction, of a decimal rounded, so that of 0.75 as a double and as a decimal differ (seen on 6.0.27).
- * What is nested deeper counts by its type alone.
+ * What is nested deeper counts only by its type.
  */
 function withNumbersAsDoubles(value: string): Document {
   const fields = {

@@ -39,10 +39,10 @@ export interface GroupParts extends RetryContext {
  * One of several instances of a sync. They meet in the state store:
  *
  * - a command is carried out once all have been given it, a phase ends once all have done their part;
- * - changes of the catalog are applied by the coordinator alone, each once every instance has applied everything before it in
+ * - changes of the catalog are applied only by the coordinator, each once every instance has applied everything before it in
  *   the change stream, and stored that: a restarted instance continues at that change, so nothing older is written beside it or
  *   after it. The stream has one order for all, that of the resume tokens;
- * - a lease decides which instance is the coordinator. A new one waits for what the former has started, and repeats it.
+ * - a lease decides which instance is the coordinator. A new one waits for what the previous one has started, and repeats it.
  */
 export class Group implements Coordination {
   readonly share: Share;

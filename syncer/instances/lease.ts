@@ -1,5 +1,5 @@
 import type { LeaseStore } from '../store/lease-store.ts';
-import { millisecondsBetween, momentNow, type Moment } from '../store/instance-ownership.ts';
+import { millisecondsBetween, momentNow, type Moment } from '../../service/moment.ts';
 
 /** How long a coordinator remains one after its last renewal. */
 const leaseMs = 15_000;
@@ -71,7 +71,7 @@ export class Lease {
   };
 
   /**
-   * Renews the lease when it is due, or requests it. To be called all the time, also while an earlier call is under way: a slow
+   * Renews the lease when it is due, or requests it. To be called all the time, even while an earlier call is under way: a slow
    * answer to that is outdated then.
    * @param mayTake - false while work of this instance as the coordinator is under way: if another instance has had the lease
    * meanwhile, that work has to end first, and none of it may continue under another lease.

@@ -2,16 +2,16 @@ import type { TopologyAnswer } from '../../sync-api/json.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { connectCluster, type ClusterClient } from '../../mongo/cluster-client.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
-import { namedError, naming } from '../../mongo/named-error.ts';
+import { namedError } from '../../mongo/named-error.ts';
 import { readTopology, type Topology } from '../../mongo/topology.ts';
-import { SyncError } from '../../service/errors.ts';
+import { SyncError, toSyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { backoffMs, sleep } from '../../service/sleep.ts';
 import type { ClusterName } from '../options/command-bodies.ts';
 import { blockedText, withBlocked } from '../destination/write-blocking.ts';
 import { ClusterPair, type Clusters, type InstanceNames } from '../store/clusters.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import type { SyncRecord } from '../store/records.ts';
+import { restartsOf, type SyncRecord } from '../store/records.ts';
 import { RecordStore } from '../store/record-store.ts';
 
 /** What a process finds when it starts. */
@@ -33,7 +33,7 @@ export async function readStoredState(
   signal: AbortSignal,
 ): Promise<StoredState> {
   const blockedBySyncOn = async (name: ClusterName): Promise<string | undefined> => {
-    const { clusterId } = await connect(clusters[name], signal);
+    const { clusterId } = await connect(name, clusters[name], signal);
     const record = await new RecordStore(clusters[name], instance.id, signal).readSync();
     const isItsOwn =
       record?.destination.name === name && record.destination.clusterId === clusterId;
@@ -41,10 +41,10 @@ export async function readStoredState(
   };
   const reach = async (name: ClusterName, other: ClusterName): Promise<Topology> => {
     try {
-      return await connect(clusters[name], signal);
+      return await connect(name, clusters[name], signal);
     } catch (error) {
       const blocked = await blockedBySyncOn(other).catch(() => undefined);
-      throw withBlocked(namedError(error), blocked);
+      throw withBlocked(toSyncError(error), blocked);
     }
   };
   const topologies = {
@@ -92,13 +92,30 @@ export async function tellTopology(
   cluster: ClusterClient,
   signal: AbortSignal,
 ): Promise<TopologyAnswer['topology']> {
-  const { kind, shards } = await naming(async () => await connect(cluster, signal));
+  const { kind, shards } = await connect('cluster0', cluster, signal);
   return { kind, shards };
 }
 
-async function connect(cluster: ClusterClient, signal: AbortSignal): Promise<Topology> {
-  await connectCluster(cluster, signal);
-  return await readTopology(cluster, signal);
+/** Where a person has named the cluster: which one is the source now depends on reversals. */
+const nameTexts: Readonly<Record<ClusterName, string>> = {
+  cluster0: 'cluster0 (spec.source)',
+  cluster1: 'cluster1 (spec.destination)',
+};
+
+/** @throws SyncError that says which cluster it is about. */
+async function connect(
+  name: ClusterName,
+  cluster: ClusterClient,
+  signal: AbortSignal,
+): Promise<Topology> {
+  try {
+    await connectCluster(cluster, signal);
+    return await readTopology(cluster, signal);
+  } catch (error) {
+    signal.throwIfAborted();
+    const named = namedError(error);
+    throw new SyncError(named.name, `${nameTexts[name]}: ${named.message}`, { cause: error });
+  }
 }
 
 /** Restores the figures of a stored sync, so that progress is right from its first answer on. */
@@ -108,7 +125,7 @@ export async function recall(
   pair: ClusterPair,
 ): Promise<void> {
   const instance = await pair.storeOn(destination.name).readInstance();
-  if (instance) monitor.beginWork({ ...instance, restarts: instance.claims - 1 });
+  if (instance) monitor.beginWork({ ...instance, restarts: restartsOf(instance) });
   monitor.appliedTime = instance?.appliedTime ?? startTime;
   monitor.latestTime = await latestWriteTime(pair.clients[source.name], pair.signal);
 }

@@ -55,7 +55,7 @@ interface HeartbeatParts {
  * Keeps the figures of a sync fresh until its signal is aborted: the source's latest write, and no-op writes there. A slow
  * destination must not make the lag look small, so these run separately: the heartbeat in the store, and the proofs that a
  * commit would be accepted. Logs the figures at intervals.
- * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be in vain; ChangeNotSupported if
+ * @throws SyncError SupersededByOtherInstance; OplogRolledOver as soon as a copy is known to be useless; ChangeNotSupported if
  * a collection was resharded; ApplyOpsOnSource.
  */
 export async function keepHeartbeat(parts: HeartbeatParts): Promise<void> {
@@ -157,7 +157,7 @@ async function proveVersion(
 
 /**
  * Reads the record as the destination's primary has it: a commit that waits for a majority appears in no other read. Adopts one
- * that a former process has sent, and that arrived late.
+ * that a previous process has sent, and that arrived late.
  */
 async function watchRecord(parts: HeartbeatParts): Promise<void> {
   const { run, live, syncStore, monitor, signal } = parts;
@@ -224,7 +224,7 @@ async function keepPace({ pace, signal, logger }: HeartbeatParts): Promise<void>
 }
 
 /**
- * Measures the servers while the limits ask for it, also while a commit is under way: that says which brakes it lifts. Nothing that
+ * Measures the servers while the limits ask for it, even while a commit is under way: that says which brakes it lifts. Nothing that
  * was measured before counts: it may have been in the other direction, or long ago.
  */
 async function keepMeasuring({ pace, pair, live, signal, logger }: HeartbeatParts): Promise<void> {

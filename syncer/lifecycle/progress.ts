@@ -108,7 +108,7 @@ export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
 
 /** The `info` of a view. An instance that has not been given a command yet is not where the others are. */
 function infoText({ state, phase, reset }: SyncView): SyncProgress['info'] {
-  // No work is done on it any more.
+  // No more work is done on it.
   if (reset !== null && state === 'PAUSED') return null;
   switch (state) {
     case 'COMMITTING':

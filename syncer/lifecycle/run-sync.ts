@@ -19,9 +19,14 @@ import type { SyncerTuning } from '../options/syncer-options.ts';
 import { HandOver } from '../reverse/hand-over.ts';
 import type { StreamStart } from '../source/change-reader.ts';
 import type { Source } from '../source/source.ts';
-import { commandWaitsFor, commitWaitsFor, workWaitsFor } from '../store/instances.ts';
+import {
+  beginningWaitsFor,
+  commandWaitsFor,
+  commitWaitsFor,
+  workWaitsFor,
+} from '../store/instances.ts';
 import type { LiveSync } from '../store/live-sync.ts';
-import type { InstanceRecord, Phase, SyncRecord } from '../store/records.ts';
+import type { InstanceRecord, Phase, SyncRecord, SyncView } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
 import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 import type { WorkStore } from '../store/work-store.ts';
@@ -34,6 +39,14 @@ const growthPercent = 50;
 
 /** A copy that was held back for no more of its time shows how fast the destination is. */
 const maxHeldShare = 0.1;
+
+/** What a process finds once nothing that its predecessor sent can still arrive. */
+export interface Begun {
+  /** The sync, in the phase that the process enters. */
+  readonly entered: SyncView;
+  /** Read after that: it belongs to that phase, or to a later one. */
+  readonly instance: InstanceRecord;
+}
 
 /** What the run of a sync in one direction needs. */
 interface RunParts {
@@ -130,29 +143,31 @@ export class SyncRun {
    * crash or a pause at any point it is called again and continues.
    * @param isPausing - true as soon as the sync is being paused: changes then end at the next checkpoint.
    */
-  async toEnd(instance: InstanceRecord, isPausing: () => boolean): Promise<void> {
+  async toEnd({ entered: first, instance }: Begun, isPausing: () => boolean): Promise<void> {
     const { logger, monitor, coordination, store } = this.#parts;
     const { live } = store;
     let { resumeToken, isCopied } = instance;
-    monitor.appliedTime = instance.appliedTime ?? live.current.startTime;
+    monitor.appliedTime = instance.appliedTime ?? first.startTime;
     let former: Phase | undefined;
     for (let isFirst = true; ; isFirst = false) {
-      const { state, phase: stored } = live.current;
+      const entered = isFirst ? first : live.current;
+      const { state, phase: stored } = entered;
       // Others may have been given the reversal by then. For this instance, its own reversal starts new work.
       const phase = stored === 'handover' && !isFirst ? 'done' : stored;
       logger.info({ phase, state }, 'phase');
-      /** Ends the phase, unless another instance has. */
+      /** Ends the phase, unless another instance has, or the sync has started over. */
       const advance = async (change: Partial<SyncRecord>): Promise<void> => {
-        await store.endPhase(phase, change);
+        await store.endPhase(entered, change);
       };
       switch (phase) {
         case 'catalog':
           resumeToken = null;
           isCopied = false;
           monitor.appliedTime = null;
+          if (live.isShared) await store.saveBegun();
           await coordination.asCoordinator({
             phase,
-            waitsFor: commandWaitsFor,
+            waitsFor: beginningWaitsFor,
             run: async () => {
               await this.#ownCatalog();
               await advance({ ...(await this.#prepare()), phase: 'copy' });

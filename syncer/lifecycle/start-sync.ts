@@ -1,10 +1,18 @@
+import { naming } from '../../mongo/named-error.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { millisecondsBetween, momentNow } from '../../service/moment.ts';
 import { setWriteBlocking } from '../destination/write-blocking.ts';
 import type { CheckAnswer } from '../../sync-api/json.ts';
+import { optionsDigest } from '../../sync-api/options-digest.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
-import { parseStartBody, type StartOptions, type StartRequest } from '../options/command-bodies.ts';
+import {
+  parseStart,
+  parseStartBody,
+  type StartOptions,
+  type StartRequest,
+} from '../options/command-bodies.ts';
 import { requireShares } from '../options/limit-shares.ts';
 import { CheckSubject } from '../preflight/check-subject.ts';
 import { checkEverything, type CheckSettings } from '../preflight/full-check.ts';
@@ -12,20 +20,134 @@ import { otherSync, requireStart } from '../preflight/preflight.ts';
 import { estimateTotalBytes } from '../source/source-catalog.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { requireSameOptions, resetError, stateOf } from '../store/instances.ts';
-import { millisecondsBetween, momentNow, reliableMs } from '../store/instance-ownership.ts';
+import { reliableMs } from '../store/instance-ownership.ts';
 import { newRecord, type SyncRecord, type SyncView } from '../store/records.ts';
 import type { Sync } from './sync.ts';
+
+/** What a start needs of the process that was given it. */
+export interface StartParts {
+  /** The sync that the process already has, if any. */
+  readonly known: Sync | undefined;
+  /** @throws SyncError while the stored state has not been read. */
+  readonly needPair: () => ClusterPair;
+  /** Makes a stored record the sync of the process. */
+  readonly adopt: (record: SyncRecord, pair: ClusterPair) => Sync;
+  readonly monitor: SyncMonitor;
+  readonly logger: Logger;
+}
+
+/**
+ * Starts a sync, or joins it if another instance has been given the start. Resolves when ordinary users cannot write to the
+ * destination, if that is requested.
+ * @param digest - of the start options that the client means; undefined if it does not say.
+ * @throws SyncError for anything that forbids it; nothing has been written then, unless users could not be blocked.
+ */
+export async function startSync(
+  body: unknown,
+  digest: string | undefined,
+  parts: StartParts,
+): Promise<void> {
+  const { known, logger } = parts;
+  if (known) requireSameStart(body, digest, known);
+  const pair = parts.needPair();
+  known?.requireTaken('start');
+  const request = parseStart(body);
+  const { options, limits } = request;
+  requireDigest(digest, options);
+  const sync = await naming(async () => await joinOrCreate(pair, request, parts));
+  logger.info({ options, limits }, 'started');
+  try {
+    await naming(async () => {
+      await blockDestination(pair, sync.live.stored, parts);
+    });
+  } finally {
+    // The sync is stored: if its users could not be blocked, the work reports that too.
+    sync.begin();
+  }
+}
+
+/**
+ * A sync that is being reset is soon gone: then the state refuses any start.
+ * @throws SyncError DifferentSync if the existing sync was started by another body, or the start is for another sync.
+ */
+function requireSameStart(body: unknown, digest: string | undefined, sync: Sync): void {
+  const { view, live } = sync;
+  if (!view || live.resetUnderWay) return;
+  const options = optionsOf(body);
+  if (options) requireSameOptions(options, view);
+  sync.requireDigest(digest);
+}
+
+function optionsOf(body: unknown): StartOptions | undefined {
+  try {
+    return parseStartBody(body);
+  } catch {
+    // The state refuses a body that could not start any sync.
+    return undefined;
+  }
+}
+
+/** Otherwise every other command of the same client would be refused. @throws SyncError InvalidBody. */
+function requireDigest(digest: string | undefined, options: StartOptions): void {
+  if (digest === undefined || digest === optionsDigest(options)) return;
+  throw new SyncError(
+    'InvalidBody',
+    'the header Clustersync-Options-Digest is not the digest of this body: omit it, or use a client of the same version',
+  );
+}
+
+async function joinOrCreate(
+  pair: ClusterPair,
+  request: StartRequest,
+  parts: StartParts,
+): Promise<Sync> {
+  const { options } = request;
+  const joined = await joinSync(pair, options, parts);
+  if (joined) return joined;
+  try {
+    return parts.adopt(await createSync(pair, request, parts), pair);
+  } catch (error) {
+    // Another instance may have been given the start meanwhile.
+    const other = await joinSync(pair, options, parts);
+    if (!other) throw error;
+    return other;
+  }
+}
+
+/**
+ * Joins a sync whose start another instance has been given.
+ * @returns undefined if none waits for this instance.
+ * @throws SyncError OtherStartOptions; OtherSyncUnfinished if the destination holds a sync of other clusters; ResetUnderWay;
+ * NotAnInstance.
+ */
+async function joinSync(
+  pair: ClusterPair,
+  options: StartOptions,
+  { adopt }: StartParts,
+): Promise<Sync | undefined> {
+  const { instanceId } = pair;
+  const stored = await pair.recordOn(options.destination).readSync();
+  if (stored && !pair.isBetween(stored, options.destination)) throw otherSync(options);
+  if (!stored) return undefined;
+  pair.requireMember(stored);
+  if (stateOf(stored, instanceId) !== 'IDLE') return undefined;
+  const resetUnderWay = resetError(stored);
+  if (resetUnderWay) throw resetUnderWay;
+  requireSameOptions(options, stored, 'OtherStartOptions');
+  const sync = adopt(stored, pair);
+  await sync.join();
+  return sync;
+}
 
 /**
  * Stores a new sync. Its first progress already tells how much there is to copy.
  * @returns its record.
  * @throws SyncError for anything that forbids it; nothing has been written then.
  */
-export async function createSync(
+async function createSync(
   pair: ClusterPair,
   request: StartRequest,
-  monitor: SyncMonitor,
-  logger: Logger,
+  { monitor, logger }: StartParts,
 ): Promise<SyncRecord> {
   const { signal } = pair;
   const { options } = request;
@@ -62,11 +184,10 @@ function startedRecord(
  * @throws SyncError SupersededByOtherInstance if this process was frozen, and the sync is over or committed by now: users may
  * write to the destination.
  */
-export async function blockDestination(
+async function blockDestination(
   pair: ClusterPair,
   record: SyncRecord,
-  monitor: SyncMonitor,
-  logger: Logger,
+  { monitor, logger }: StartParts,
 ): Promise<void> {
   const { clients, signal } = pair;
   const { enableUserWriteBlocking, destination } = record.options;
@@ -90,30 +211,9 @@ export async function blockDestination(
 }
 
 /**
- * A sync that is being reset is soon gone: then the state refuses any start.
- * @throws SyncError DifferentSync if the existing sync was started by another body, or the start is for another sync.
- */
-export function requireSameStart(body: unknown, digest: string | undefined, sync: Sync): void {
-  const { view, live } = sync;
-  if (!view || live.resetUnderWay) return;
-  const options = optionsOf(body);
-  if (options) requireSameOptions(options, view);
-  sync.requireDigest(digest);
-}
-
-function optionsOf(body: unknown): StartOptions | undefined {
-  try {
-    return parseStartBody(body);
-  } catch {
-    // The state refuses a body that could not start any sync.
-    return undefined;
-  }
-}
-
-/**
  * Makes sure that a start would be accepted, or is the one that the sync was started with. Writes nothing.
  * @param known - the sync that this instance has been given, as it is in the store; undefined if there is none.
- * @throws SyncError as {@link createSync} does; NotAnInstance; ResetUnderWay; DifferentSync if the sync was started with other
+ * @throws SyncError as {@link startSync} does; NotAnInstance; ResetUnderWay; DifferentSync if the sync was started with other
  * options.
  */
 export async function checkStart(
@@ -165,26 +265,4 @@ export async function checkBeforeStart(
     );
   startedRecord(pair, request);
   return await checkEverything(new CheckSubject(pair, options), settings, logger);
-}
-
-/**
- * Looks for a sync whose start another instance has been given.
- * @returns undefined if none waits for this instance.
- * @throws SyncError OtherStartOptions; OtherSyncUnfinished if the destination holds a sync of other clusters; ResetUnderWay;
- * NotAnInstance.
- */
-export async function findSyncToJoin(
-  pair: ClusterPair,
-  options: StartOptions,
-): Promise<SyncRecord | undefined> {
-  const { instanceId } = pair;
-  const stored = await pair.recordOn(options.destination).readSync();
-  if (stored && !pair.isBetween(stored, options.destination)) throw otherSync(options);
-  if (!stored) return undefined;
-  pair.requireMember(stored);
-  if (stateOf(stored, instanceId) !== 'IDLE') return undefined;
-  const resetUnderWay = resetError(stored);
-  if (resetUnderWay) throw resetUnderWay;
-  requireSameOptions(options, stored, 'OtherStartOptions');
-  return stored;
 }

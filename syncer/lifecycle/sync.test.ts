@@ -46,6 +46,7 @@ function syncOf(record: SyncRecord, sourceKind: Kind = 'replicaSet') {
   const pair = {
     ...{ instanceId: 'syncer', signal: new AbortController().signal },
     topologies: { cluster0: { kind: sourceKind }, cluster1: { kind: 'replicaSet' } },
+    clients: { cluster0: { writeGuard: {} }, cluster1: { writeGuard: {} } },
     recordOn: () => place,
     storeOn: () => {
       world.works++;

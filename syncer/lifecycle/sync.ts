@@ -23,8 +23,7 @@ import { LiveSync, type SentCommand } from '../store/live-sync.ts';
 import type { SyncRecord, SyncView } from '../store/records.ts';
 import { stateAfter, type Command } from '../store/transitions.ts';
 import type { CommandQueue } from './command-queue.ts';
-import type { SyncWork } from './sync-work.ts';
-import { SyncWorker } from './sync-worker.ts';
+import { SyncWorker, type SyncWork } from './sync-work.ts';
 
 /** How long a commit waits for newer proofs that it would be accepted, if they are too old for progress. */
 const proofDeadlineMs = 5_000;
@@ -87,7 +86,7 @@ export class Sync {
     return this.#worker.isWorking;
   }
 
-  /** True when nothing of the sync is stored any more. */
+  /** True when nothing of the sync is stored. */
   get isOver(): boolean {
     return this.#worker.hasReset;
   }
@@ -95,6 +94,11 @@ export class Sync {
   /** Resolves when nothing works on the sync, and any failure is known. */
   get ended(): Promise<void> {
     return this.#worker.ended;
+  }
+
+  /** Resolves when this process does nothing more for the sync, after the signal to stop. */
+  get stopped(): Promise<void> {
+    return this.#worker.stopped;
   }
 
   /** The instance that coordinates the others, as far as known. */
@@ -129,11 +133,11 @@ export class Sync {
     return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }
 
-  /** Continues what an earlier process has left: its reset, or its work. */
+  /** Continues what an earlier process has left: see {@link SyncWorker.continue}. */
   continue(): void {
-    const { stored, record } = this.live;
-    if (stored.reset?.received.includes(this.pair.instanceId) === true) this.beginReset();
-    else if (record?.state === 'RUNNING' || record?.state === 'COMMITTING') this.begin();
+    this.#worker.continue(async (look) => {
+      await this.#commands.run(look);
+    });
   }
 
   /** Starts to work on the sync. */
@@ -172,6 +176,8 @@ export class Sync {
   /** Resolves when the sync is RUNNING. */
   async resume(digest: string | undefined): Promise<void> {
     await this.#carryOut('resume', digest, async () => {
+      // The work may have found only now that the previous process stored a pause.
+      await this.#worker.work?.stop();
       await this.#transition('resume', async () => {
         await this.live.setPaused(false);
       });
@@ -182,7 +188,7 @@ export class Sync {
 
   /**
    * Resolves when the sync is COMMITTING, with the work that will fix the time of the commit.
-   * @param caller - aborted when nobody waits for the answer any more: the commit is not started then.
+   * @param caller - aborted once nobody waits for the answer: the commit is not started then.
    * @throws SyncError CannotCommitYet, FeatureVersionNotSupported.
    */
   async commit(digest: string | undefined, caller: AbortSignal): Promise<SyncWork | undefined> {
@@ -228,12 +234,12 @@ export class Sync {
   }
 
   /**
-   * Resolves when the sync is RUNNING and begins again: from a new start time, with the documents that are on the destination.
+   * Resolves when the sync is RUNNING and starts over: from a new start time, with the documents that are on the destination.
    * @throws SyncError InvalidStateTransition while a reversal moves the state.
    */
   async repair(comparison: Comparison, digest: string | undefined): Promise<void> {
     await this.#carryOut('repair', digest, async () => {
-      const { phase, repairs } = this.live.stored;
+      const { phase, repairs, isPresentSettled } = this.live.stored;
       if (phase === 'handover' || phase === 'preparing')
         throw new SyncError(
           'InvalidStateTransition',
@@ -251,6 +257,8 @@ export class Sync {
             ...begun,
             ...{ startTime: null, catalogEvent: null, collectionCount: null },
             repairs: repairs + 1,
+            // A process of a previous release does not store it.
+            isPresentSettled: isPresentSettled || phase !== 'catalog',
             comparison,
           }),
         );
@@ -266,7 +274,7 @@ export class Sync {
   }
 
   /**
-   * Stores limits, which replace all former ones, and takes them up.
+   * Stores limits, which replace all previous ones, and takes them up.
    * @throws SyncError ResetUnderWay; InvalidStateTransition while a reversal moves the state; InvalidBody for limits that leave an instance too little.
    */
   async setLimits(limits: Limits): Promise<void> {
@@ -306,7 +314,7 @@ export class Sync {
     if (hasThisInstanceCommand || stored.comparison === comparison) return;
     throw new SyncError(
       'InvalidStateTransition',
-      `the other instances were given repair with comparison ${stored.comparison}`,
+      `the other instances received repair with comparison ${stored.comparison}`,
     );
   }
 
@@ -399,7 +407,9 @@ export class Sync {
     await retrying(
       { signal: pair.signal, logger: this.#logger, monitor },
       'command',
-      write,
+      async () => {
+        await this.#worker.write(write);
+      },
       isPassing,
     );
   }

@@ -1,11 +1,9 @@
 import { once } from 'node:events';
-import type { Connection } from '../../mongo/connection.ts';
 import { naming } from '../../mongo/named-error.ts';
-import { deploymentDigest, provenHosts } from '../../mongo/proven-hosts.ts';
+import { deploymentDigest, HostProof } from '../../mongo/proven-hosts.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import { optionsDigest } from '../../sync-api/options-digest.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { CheckAnswer, SyncerProgressAnswer, TopologyAnswer } from '../../sync-api/json.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';
@@ -18,8 +16,6 @@ import {
   parseResetBody,
   parseStart,
   type ResetDestination,
-  type StartOptions,
-  type StartRequest,
 } from '../options/command-bodies.ts';
 import { listedIds, type SyncerOptions } from '../options/syncer-options.ts';
 import type { CheckSettings } from '../preflight/full-check.ts';
@@ -42,14 +38,7 @@ import {
 import { readStoredState, recall, tellTopology, untilBooted } from './boot.ts';
 import { CommandQueue } from './command-queue.ts';
 import { progressOf } from './progress.ts';
-import {
-  blockDestination,
-  checkBeforeStart,
-  checkStart,
-  createSync,
-  findSyncToJoin,
-  requireSameStart,
-} from './start-sync.ts';
+import { checkBeforeStart, checkStart, startSync } from './start-sync.ts';
 import { Sync } from './sync.ts';
 
 /** How long after its start a process lets commands wait for the stored state. */
@@ -70,16 +59,14 @@ export class Syncer {
   readonly #options: SyncerOptions;
   readonly #logger: Logger;
   readonly #clusters: Clusters;
-  /** To cluster1. */
-  readonly #connection: Connection;
+  /** Of cluster1. */
+  readonly #hostProof: HostProof;
   readonly #commands = new CommandQueue();
   /** Resolved when commands no longer wait for the stored state. */
   readonly #opening = Promise.withResolvers<undefined>();
   /** Known once the stored state has been read. */
   #pair: ClusterPair | undefined;
   #found: Sync | undefined;
-  #provenHosts = '';
-  #proving = Promise.resolve();
   /** Resolved when the latest check has ended. */
   #checked = Promise.resolve();
   #bootError = new SyncError('NotStarted', 'the stored state has not been read yet');
@@ -89,7 +76,7 @@ export class Syncer {
     this.#options = options;
     this.#logger = logger;
     this.#clusters = createClusters(options);
-    this.#connection = clusterConnection('cluster1', options);
+    this.#hostProof = new HostProof(clusterConnection('cluster1', options));
     registerStateMetrics(this.monitor, () => this.#sync);
   }
 
@@ -109,10 +96,10 @@ export class Syncer {
     try {
       await this.#boot();
       await stopped;
-      await this.#found?.ended;
+      await this.#found?.stopped;
       await watching;
       await watchingPaused;
-      await this.#proving;
+      await this.#hostProof.ended;
       // It takes back what it has written.
       await this.#checked;
     } finally {
@@ -146,14 +133,14 @@ export class Syncer {
   }
 
   /**
-   * The hosts of cluster1 at which this process has logged in, as {@link provenHosts} returns them, and which deployment that
-   * is, from {@link deploymentDigest}; undefined if both clusters are not known, or another process has the sync.
+   * The hosts of cluster1 at which this process has logged in, as {@link HostProof} has them, and which deployment that is, from
+   * {@link deploymentDigest}; undefined if both clusters are not known, or another process has the sync.
    */
   destination(): { readonly hosts: string; readonly deployment: string } | undefined {
     const isSuperseded = this.#sync?.failure?.name === 'SupersededByOtherInstance';
     if (!this.#pair || isSuperseded) return undefined;
     const deployment = deploymentDigest(this.#pair.topologies.cluster1);
-    return { hosts: this.#provenHosts, deployment };
+    return { hosts: this.#hostProof.hosts, deployment };
   }
 
   /**
@@ -163,23 +150,12 @@ export class Syncer {
   async start(body: unknown, digest?: string): Promise<void> {
     await this.#opening.promise;
     await this.#commands.run(async () => {
-      const known = this.#sync;
-      if (known) requireSameStart(body, digest, known);
-      const pair = this.#needPair();
-      known?.requireTaken('start');
-      const request = parseStart(body);
-      const { options, limits } = request;
-      requireDigest(digest, options);
-      const sync = await naming(async () => await this.#startSync(pair, request));
-      this.#logger.info({ options, limits }, 'started');
-      try {
-        await naming(async () => {
-          await blockDestination(pair, sync.live.stored, this.monitor, this.#logger);
-        });
-      } finally {
-        // The sync is stored: if its users could not be blocked, the work reports that too.
-        sync.begin();
-      }
+      await startSync(body, digest, {
+        known: this.#sync,
+        needPair: () => this.#needPair(),
+        adopt: (record, pair) => this.#adopt(record, pair),
+        ...{ monitor: this.monitor, logger: this.#logger },
+      });
     });
   }
 
@@ -203,7 +179,7 @@ export class Syncer {
   /**
    * POST /check: everything about a start with this body that a person should know before it. Writes nothing, unless the speed of
    * the copy is to be measured.
-   * @param caller - aborted when nobody waits for the answer any more.
+   * @param caller - aborted once nobody waits for the answer.
    * @throws SyncError for a body that no start accepts; InvalidStateTransition if there is a sync already.
    */
   async check(body: unknown, settings: CheckSettings, caller: AbortSignal): Promise<CheckAnswer> {
@@ -239,7 +215,7 @@ export class Syncer {
 
   /**
    * POST /commit. Resolves when the sync is COMMITTING.
-   * @param caller - aborted when nobody waits for the answer any more: the commit is not started then.
+   * @param caller - aborted once nobody waits for the answer: the commit is not started then.
    * @throws SyncError CannotCommitYet, InvalidStateTransition, FeatureVersionNotSupported.
    */
   async commit(body: unknown, digest: string | undefined, caller: AbortSignal): Promise<void> {
@@ -264,7 +240,7 @@ export class Syncer {
   }
 
   /**
-   * POST /repair. Resolves when the sync begins again, from a new start time, with the documents that are on the destination.
+   * POST /repair. Resolves when the sync starts over, from a new start time, with the documents that are on the destination.
    * @throws SyncError InvalidStateTransition, SupersededByOtherInstance.
    */
   async repair(body: unknown, digest?: string): Promise<void> {
@@ -275,7 +251,7 @@ export class Syncer {
   }
 
   /**
-   * POST /limits. Resolves when the limits are stored, and hold in this process; they replace all former ones.
+   * POST /limits. Resolves when the limits are stored, and hold in this process; they replace all previous ones.
    * @throws SyncError InvalidStateTransition if there is no sync, InvalidBody, ResetUnderWay.
    */
   async limits(body: unknown, digest?: string): Promise<void> {
@@ -287,7 +263,7 @@ export class Syncer {
       if (!sync?.view)
         throw new SyncError(
           'InvalidStateTransition',
-          'limits is allowed once there is a sync: give them to start; the state is IDLE',
+          'limits is allowed once a sync exists: pass limits to start; the state is IDLE',
         );
       sync.requireDigest(digest);
       await naming(async () => {
@@ -298,7 +274,7 @@ export class Syncer {
   }
 
   /**
-   * POST /reset. Resolves when it is stored that the sync will end for good, and at once if there is none.
+   * POST /reset. Resolves when it is stored that the sync will end for good, and immediately if there is none.
    * @throws SyncError CleanNotAllowed, ResetUnderWay.
    */
   async reset(body: unknown, digest?: string): Promise<void> {
@@ -338,29 +314,6 @@ export class Syncer {
       if (!sync) throw notAllowed(command, 'IDLE');
       return await act(sync);
     });
-  }
-
-  async #startSync(pair: ClusterPair, request: StartRequest): Promise<Sync> {
-    const { options } = request;
-    const joined = await this.#joinSync(pair, options);
-    if (joined) return joined;
-    try {
-      const { monitor } = this;
-      return this.#adopt(await createSync(pair, request, monitor, this.#logger), pair);
-    } catch (error) {
-      // Another instance may have been given the start meanwhile.
-      const other = await this.#joinSync(pair, options);
-      if (!other) throw error;
-      return other;
-    }
-  }
-
-  async #joinSync(pair: ClusterPair, options: StartOptions): Promise<Sync | undefined> {
-    const record = await findSyncToJoin(pair, options);
-    if (!record) return undefined;
-    const sync = this.#adopt(record, pair);
-    await sync.join();
-    return sync;
   }
 
   async #receiveReset(pair: ClusterPair, destination: ResetDestination): Promise<void> {
@@ -407,17 +360,13 @@ export class Syncer {
       if (live.isShared) await live.refresh();
     }
     this.#pair = pair;
-    this.#proving = this.#proveHosts(pair);
+    const deployment = pair.topologies.cluster1;
+    this.#hostProof.begin({ ...askerOf(this.#options), deployment }, this.#signal);
     const view = this.#sync?.view;
     const blocked = view ? blockedClusters(view) : [];
     this.#logger.info({ state: view?.state ?? 'IDLE', blocked }, 'ready');
     // A process that only looks at a stored sync, or is meant for another one, changes nothing.
     if (record && (continues === 'any' || continues === digestOf(record))) this.#sync?.continue();
-  }
-
-  async #proveHosts({ topologies }: ClusterPair): Promise<void> {
-    const question = { ...askerOf(this.#options), deployment: topologies.cluster1 };
-    this.#provenHosts = await provenHosts(this.#connection, question, this.#signal);
   }
 
   /** Reads the record while this instance is paused, until the signal is aborted. */
@@ -436,16 +385,7 @@ export class Syncer {
   }
 }
 
-/** Resolves when the signal is aborted, at once if it already is: listeners added later are not called. */
+/** Resolves when the signal is aborted, immediately if it already is: listeners added later are not called. */
 async function untilAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
-}
-
-/** Otherwise every other command of the same client would be refused. @throws SyncError InvalidBody. */
-function requireDigest(digest: string | undefined, options: StartOptions): void {
-  if (digest === undefined || digest === optionsDigest(options)) return;
-  throw new SyncError(
-    'InvalidBody',
-    'the header Clustersync-Options-Digest is not the digest of this body: omit it, or use a client of the same version',
-  );
 }

@@ -85,10 +85,10 @@ describe('allowedRates', () => {
     assert.deepEqual(allowedRates(situation({ view: undefined })).rates, nothing);
   });
 
-  it('says which windows do not hold, as their time zone is unknown', () => {
+  it('says which windows do not apply, as their time zone is unknown', () => {
     const { warnings } = allowedRates(situation({ unknownTimeZones: ['Europe/Atlantis'] }));
     assert.deepEqual(warnings, [
-      'limits: the windows of the schedule in the time zone Europe/Atlantis do not hold: this system does not know it',
+      'limits: the windows of the schedule in the time zone Europe/Atlantis do not apply: this system does not know that time zone',
     ]);
   });
 
@@ -101,7 +101,7 @@ describe('allowedRates', () => {
       assert.equal(rates.copyBytesPerSecond, 3_000_000);
       assert.equal(rates.concurrentBatches, undefined);
       assert.deepEqual(warnings, [
-        'limits: the oplog of cluster0 runs short: maxChangesPerSecond and maxConcurrentBatches do not hold until it lasts long enough again (oplogFirst)',
+        'limits: the oplog of cluster0 runs short: maxChangesPerSecond and maxConcurrentBatches do not apply until the oplog lasts long enough again (oplogFirst)',
       ]);
     });
 
@@ -109,7 +109,7 @@ describe('allowedRates', () => {
       const limits = { maxConcurrentBatches: 1 };
       const { rates, warnings } = allowedRates(situation({ ...short, limits }));
       assert.deepEqual(rates, nothing);
-      assert.match(warnings.join(), /: maxConcurrentBatches does not hold until/);
+      assert.match(warnings.join(), /: maxConcurrentBatches does not apply until/);
       const staying = allowedRates(
         situation({ ...short, limits: { ...limits, oplogFirst: false } }),
       );
@@ -210,7 +210,7 @@ describe('allowedRates, by what is measured,', () => {
     const { brakes, warnings } = allowedRates(situation({ ...held, ...of('COMMITTING') }));
     assert.deepEqual(brakes, free);
     assert.deepEqual(warnings, [
-      'limits: a commit was accepted, and lifts what would hold: holdBack.maxReplicationLagSeconds and holdBack.minFreeDiskPercent',
+      'limits: a commit was accepted, and lifts these limits: holdBack.maxReplicationLagSeconds and holdBack.minFreeDiskPercent',
     ]);
     for (const state of ['PAUSED', 'COMMITTED'] as const)
       assert.deepEqual(allowedRates(situation({ ...held, ...of(state) })), {
@@ -223,7 +223,7 @@ describe('allowedRates, by what is measured,', () => {
     assert.deepEqual(brakes.changes, [disk]);
     assert.match(
       warnings.join('; '),
-      /^limits: the oplog of cluster0 runs short: holdBack\.maxReplicationLagSeconds does not hold until .*; limits: the oplog of cluster0 runs short, and holdBack\.minFreeDiskPercent stays \(a full disk would end both\): the sync is about to be lost/,
+      /^limits: the oplog of cluster0 runs short: holdBack\.maxReplicationLagSeconds does not apply until .*; limits: the oplog of cluster0 runs short, and holdBack\.minFreeDiskPercent stays \(a full disk would end both\): the sync is about to be lost/,
     );
     const before = allowedRates(situation({ ...short, brakes: [{ ...lag, value: undefined }] }));
     assert.deepEqual([before.brakes.changes, before.warnings], [[], []]);
@@ -246,9 +246,9 @@ describe('allowedRates, by what is measured,', () => {
     const warningsOf = (change: Partial<LimitSituation>) =>
       allowedRates(situation({ limits: {}, readings: [unknown], ...change })).warnings;
     const name = 'limits: holdBack.maxReplicationLagSeconds';
-    assert.deepEqual(warningsOf({}), [`${name} does not hold: no answer`]);
+    assert.deepEqual(warningsOf({}), [`${name} does not apply: no answer`]);
     assert.deepEqual(warningsOf({ brakes: [lag] }), [
-      `${name} holds until it can be measured again: no answer`,
+      `${name} applies until it can be measured again: no answer`,
     ]);
     assert.deepEqual(warningsOf({ readings: [{ ...unknown, value: 3 }] }), [
       `${name} does not count all: no answer`,

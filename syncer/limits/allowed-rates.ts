@@ -102,7 +102,7 @@ export function allowedRates(situation: LimitSituation): Allowance {
   const warning = warningOf(situation, asked);
   const zones = situation.unknownTimeZones.map(
     (timeZone) =>
-      `limits: the windows of the schedule in the time zone ${timeZone} do not hold: this system does not know it`,
+      `limits: the windows of the schedule in the time zone ${timeZone} do not apply: this system does not know that time zone`,
   );
   const warnings = [
     ...zones,
@@ -128,7 +128,7 @@ function liftedWarnings({ brakes }: LimitSituation): string[] {
   const names = namesOf(brakes);
   return names === undefined
     ? []
-    : [`limits: a commit was accepted, and lifts what would hold: ${names}`];
+    : [`limits: a commit was accepted, and lifts these limits: ${names}`];
 }
 
 /** What wins while the oplog is short: it, or what holds back. */
@@ -151,7 +151,9 @@ function shortOplogWarnings(
   return [
     ...(yielding === undefined
       ? []
-      : [`${short}: ${yielding} does not hold until it lasts long enough again (oplogFirst)`]),
+      : [
+          `${short}: ${yielding} does not apply until the oplog lasts long enough again (oplogFirst)`,
+        ]),
     ...(staying === undefined
       ? []
       : [
@@ -169,8 +171,8 @@ function unknownWarnings({ brakes, readings }: LimitSituation): string[] {
       value !== undefined
         ? 'does not count all'
         : holds
-          ? 'holds until it can be measured again'
-          : 'does not hold';
+          ? 'applies until it can be measured again'
+          : 'does not apply';
     return [`limits: holdBack.${limit} ${effect}: ${problem}`];
   });
 }
@@ -187,7 +189,7 @@ function warningOf(
     if (oplogState === 'hidden' || oplogState === 'unknown')
       return `limits: ${names} ${does} not yield to ${oplog}: ${unknownBecause[oplogState]}`;
     if (view?.phase === 'changes' && oplogState === 'short')
-      return `limits: ${oplog} runs short: ${names} ${does} not hold until it lasts long enough again (oplogFirst)`;
+      return `limits: ${oplog} runs short: ${names} ${does} not apply until the oplog lasts long enough again (oplogFirst)`;
   } else if (yielding.length > 0 && view?.phase === 'changes' && oplogState === 'short') {
     return `limits: ${oplog} runs short, and ${names} ${stays} (oplogFirst: false): the sync is about to be lost; raise the limit, or enlarge the oplog (replSetResizeOplog)`;
   }

@@ -19,7 +19,7 @@ export interface MeasuredSide {
 /** Both sides, as they are now: a reversal exchanges them. */
 export type MeasuredSides = Readonly<Record<Gauge['side'], MeasuredSide>>;
 
-/** A value, and what of it could not be had. */
+/** A value, and what of it could not be read. */
 type Measured = Pick<Reading, 'value'> & Partial<Pick<Reading, 'problem'>>;
 
 const measures: Readonly<

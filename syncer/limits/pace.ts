@@ -12,10 +12,10 @@ import {
 import type { BrakeName, HoldBack } from '../options/hold-back.ts';
 import { type Brake, brakesAfter, brakeText, type Reading } from './brakes.ts';
 
-/** What passes at once after a time without any work, and how much work is taken on at a time: that of one second. */
+/** What passes without delay after a time without any work, and how much work is taken on at a time: that of one second. */
 const burstSeconds = 1;
 
-/** What the pace depends on, besides what has passed. */
+/** What the pace depends on, in addition to what has passed. */
 export type PaceSituation = Omit<LimitSituation, 'copyLeft' | 'brakes' | 'readings'> & {
   /** The window of the schedule that holds now. */
   readonly window: LimitWindow | undefined;

@@ -232,9 +232,26 @@ describe('what progress says of a commit', () => {
 });
 
 describe('proofs of a commit', () => {
+  it('are outdated where the machine stood still, which the clock of the process does not show', async () => {
+    const clocks = { process: 1_000, wall: 50_000 };
+    const proofs = new CommitProofs(() => [clocks.process, clocks.wall]);
+    await proofs.by('record', async () => {
+      await Promise.resolve();
+    });
+    const word = (): CommitWord => {
+      const { recordAgeMs } = proofs.evidence;
+      return commitWord(record, { ...proven, recordAgeMs });
+    };
+    clocks.process += 100;
+    clocks.wall += 100;
+    assert.equal(word().commitUnderWay, false);
+    clocks.wall += 60_000;
+    assert.deepEqual([word().canCommit, word().commitUnderWay], [false, null]);
+  });
+
   it('count from when they were asked for, and not while they are not answered', async () => {
     let nowMs = 10_000;
-    const proofs = new CommitProofs(() => nowMs);
+    const proofs = new CommitProofs(() => [nowMs, nowMs]);
     const word = (): CommitWord => commitWord(record, { ...proven, ...proofs.evidence });
     const answers = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     assert.equal(word().canCommit, false);
@@ -312,6 +329,10 @@ describe('leftIndexWarnings', () => {
     assert.deepEqual(leftIndexWarnings([leftIndex('capped', null, true)]), [
       'index capped of shop.items is left to the commit (CannotIndexParallelArrays): the build time is unknown',
     ]);
+    const isBuilt = { ...leftIndex('large', 40), reason: 'LargeCollection' };
+    assert.deepEqual(leftIndexWarnings([isBuilt]), [
+      'index large of shop.items is built while changes are applied: the build is expected to take 40 s',
+    ]);
     assert.deepEqual(leftIndexWarnings([]), []);
   });
 
@@ -319,6 +340,6 @@ describe('leftIndexWarnings', () => {
     const many = Array.from({ length: 25 }, (_, n) => leftIndex(`i${n}`, null));
     const warnings = leftIndexWarnings(many);
     assert.equal(warnings.length, 21);
-    assert.equal(warnings.at(-1), '5 more indexes are left to the commit');
+    assert.equal(warnings.at(-1), '5 more indexes are left');
   });
 });

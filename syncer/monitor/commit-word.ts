@@ -1,5 +1,7 @@
 import type { SyncError } from '../../service/errors.ts';
+import { millisecondsBetween, momentNow, monotonicMs, type Moment } from '../../service/moment.ts';
 import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
+import { largeCollection } from '../store/left-index-store.ts';
 import type { SyncView } from '../store/records.ts';
 
 /** An answer counts if it was asked for at most this long ago: contract 2.2 promises what a commit request will do now. */
@@ -41,7 +43,7 @@ export interface CommitEvidence {
   readonly retryWarnings: readonly string[];
   /** Indexes that the commit would have to build. */
   readonly leftIndexes: readonly LeftIndex[];
-  /** Whether the process works on the sync: nothing from a former process can arrive any more. */
+  /** Whether the process works on the sync: nothing from a previous process can still arrive. */
   readonly isWorking: boolean;
   /** Whether other instances work on the sync, which can be given a commit while this one is paused. */
   readonly isShared: boolean;
@@ -185,7 +187,7 @@ export interface LeftIndex {
   /** `db.coll` on the destination. */
   readonly namespace: string;
   readonly name: string;
-  /** The name of the error with which the destination has refused it. */
+  /** As in its LeftIndexRecord. */
   readonly reason: string;
   /** How long the build is expected to take; null if unknown. */
   readonly expectedSeconds: number | null;
@@ -205,10 +207,12 @@ export function leftIndexWarnings(left: readonly LeftIndex[]): string[] {
       expectedSeconds === null
         ? 'the build time is unknown'
         : `the build is expected to take ${expectedSeconds} s`;
-    return `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
+    return reason === largeCollection
+      ? `index ${name} of ${namespace} is built while changes are applied: ${time}`
+      : `index ${name} of ${namespace} is left to the commit${unless} (${reason}): ${time}`;
   });
   const more = left.length - told.length;
-  return more > 0 ? [...told, `${more} more indexes are left to the commit`] : told;
+  return more > 0 ? [...told, `${more} more indexes are left`] : told;
 }
 
 /** The clusters of a sync. */
@@ -222,30 +226,32 @@ type ProvenByAnswers = Pick<
 >;
 
 /**
- * When the answers that prove that a commit would be accepted were asked for. Times are by a monotonic clock, in milliseconds.
+ * When the answers that prove that a commit would be accepted were asked for. Their age includes the time
+ * for which the process or its machine was stopped.
  */
 export class CommitProofs {
-  readonly #now: () => number;
-  readonly #askedMs = new Map<Asked, number>();
+  readonly #now: () => Moment;
+  readonly #askedAt = new Map<Asked, Moment>();
   readonly #versionRefusals = new Map<ClusterRole, SyncError>();
   #commandsOnPrimary: number | null = null;
 
-  constructor(now: () => number) {
+  constructor(now: () => Moment = momentNow) {
     this.#now = now;
   }
 
   /** Earlier answers prove nothing about new work. */
   clear(): void {
-    this.#askedMs.clear();
+    this.#askedAt.clear();
     this.#versionRefusals.clear();
     this.#commandsOnPrimary = null;
   }
 
   /** Runs a question. Its answer proves that something was true after the question was asked. */
   async by<T>(what: Asked, ask: () => Promise<T>): Promise<T> {
-    const askedMs = this.#now();
+    const askedAt = this.#now();
     const answer = await ask();
-    this.#askedMs.set(what, Math.max(askedMs, this.#askedMs.get(what) ?? 0));
+    const latest = this.#askedAt.get(what);
+    if (!latest || monotonicMs(latest) < monotonicMs(askedAt)) this.#askedAt.set(what, askedAt);
     return answer;
   }
 
@@ -283,7 +289,7 @@ export class CommitProofs {
   }
 
   #ageMs(what: Asked): number | null {
-    const askedMs = this.#askedMs.get(what);
-    return askedMs === undefined ? null : this.#now() - askedMs;
+    const askedAt = this.#askedAt.get(what);
+    return askedAt === undefined ? null : millisecondsBetween(askedAt, this.#now());
   }
 }

@@ -44,7 +44,7 @@ export class SyncMonitor {
   readonly registry = new Registry();
   readonly retryWarnings: RetryWarnings;
   readonly copyTally = new CopyTally();
-  readonly commitProofs: CommitProofs;
+  readonly commitProofs = new CommitProofs();
   /** Change events up to here have been applied. */
   appliedTime: Timestamp | null = null;
   /** Change events up to here have been read. */
@@ -86,7 +86,6 @@ export class SyncMonitor {
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.retryWarnings = new RetryWarnings(now);
-    this.commitProofs = new CommitProofs(now);
     this.#catchUp = new CatchUpEstimator(now);
   }
 
@@ -160,7 +159,7 @@ export class SyncMonitor {
     this.#oplogUnknownMs = -Infinity;
   }
 
-  /** The source is another one now: the applied time and the latest write were by the clock of the former. */
+  /** The source is a different one now: the applied time and the latest write were by the clock of the previous one. */
   forgetSource(): void {
     this.appliedTime = null;
     this.latestTime = null;
@@ -239,14 +238,14 @@ export class SyncMonitor {
     this.#backlog.begin(isAfterCopy);
   }
 
-  /** The copy begins, or begins again. */
+  /** The copy begins, or starts over. */
   beginCopy(): void {
     this.copiedBytes = 0;
     this.comparedDocuments = 0;
     this.changedDocuments = 0;
   }
 
-  /** There is no sync any more. */
+  /** There is no longer a sync. */
   forget(): void {
     this.beginWork({ copiedBytes: 0, eventsApplied: 0, restarts: 0 });
     this.copyTally.begin([]);
@@ -265,14 +264,33 @@ export class SyncMonitor {
 
   /**
    * Adds documents that were on the destination before the copy, or should have been.
-   * @param changed - how many of them differed, or were on one side only.
+   * @param documents - negative if there were fewer than said before.
    */
-  addReconciled(documents: number, bytes: number, changed: number): void {
-    this.#counters.comparedDocuments.inc(documents);
-    this.#counters.changedDocuments.inc(changed);
+  addCompared(documents: number): void {
+    this.#counters.comparedDocuments.inc(Math.max(0, documents));
     this.comparedDocuments += documents;
-    this.changedDocuments += changed;
+  }
+
+  /** Adds the bytes of documents that are equal now. */
+  addReconciled(bytes: number): void {
     this.copiedBytes += bytes;
+  }
+
+  /** Adds those of them that differed, or were on one side only, and are equal now. */
+  addChanged(documents: number): void {
+    this.#counters.changedDocuments.inc(documents);
+    this.changedDocuments += documents;
+  }
+
+  /** Takes back what a failed attempt to copy has added: the next one adds it again. The counters keep it, since it was written. */
+  takeBack(figures: {
+    readonly copied: number;
+    readonly compared: number;
+    readonly bytes: number;
+  }): void {
+    this.copiedDocuments -= figures.copied;
+    this.comparedDocuments -= figures.compared;
+    this.copiedBytes -= figures.bytes;
   }
 
   /** Adds change events that were read from the source. */

@@ -62,7 +62,7 @@ export class OplogHistory {
     this.#latest = reading;
   }
 
-  /** Forgets everything: the oplog is another one now. */
+  /** Forgets everything: the oplog is a different one now. */
   clear(): void {
     this.#points = [];
     this.#latest = undefined;

@@ -32,7 +32,7 @@ export function oplogSecondsLeft(history: OplogHistory, needed: Timestamp): numb
   const bytesLeft = Math.max(0, reading.maxBytes - (reading.writtenBytes - neededBytes));
   const bySize = bytesPerSecond === 0 ? maxSeconds : bytesLeft / bytesPerSecond;
   const byAge = reading.minRetentionHours * 3600 - secondsBetween(needed, reading.latest);
-  // An oplog that is already too full is not truncated at once.
+  // An oplog that is already too full is not truncated immediately.
   return Math.floor(Math.min(maxSeconds, Math.max(1, bySize, byAge)));
 }
 

@@ -6,7 +6,7 @@ export type HoldBack = NonNullable<Limits['holdBack']>;
 /** One of {@link HoldBack}. */
 export type BrakeName = keyof HoldBack;
 
-/** The limits that there are, in the order in which they are told. */
+/** The limits that there are, in the order in which they are reported. */
 export const brakeNames = [
   'maxReplicationLagSeconds',
   'maxQueuedOperations',

@@ -3,7 +3,7 @@ import type { Limits } from '../../sync-api/json.ts';
 import schema from '../../sync-api/start-body.schema.json' with { type: 'json' };
 import type { LimitsNow } from './limit-schedule.ts';
 
-/** The limits that instances divide, and of which one without a share would stand still. */
+/** The limits that instances divide, and of which one without a share would wait forever. */
 const divided = [
   'maxCopyBytesPerSecond',
   'maxCopyDocumentsPerSecond',
@@ -12,7 +12,7 @@ const divided = [
 
 /**
  * Makes sure that each instance has at least what the schema requires of a whole sync, at any time of the day. With less, a copy
- * would begin again and again: a source closes a cursor that waits for ten minutes.
+ * would start over again and again: a source closes a cursor that waits for ten minutes.
  * @param instances - how many divide the limits.
  * @throws SyncError InvalidBody with the least that this number of instances accepts.
  */

@@ -20,7 +20,7 @@ describe('optionsOfInstance', () => {
     const env = { CLUSTERSYNC_IDS: 'a,b,a', CLUSTERSYNC_INSTANCE: '0' };
     assert.throws(() => optionsWith(env), {
       name: 'InvalidOption',
-      message: '--ids: "a" is in it twice',
+      message: '--ids: "a" is listed twice',
     });
   });
 
@@ -35,7 +35,7 @@ describe('optionsOfInstance', () => {
       const env = { CLUSTERSYNC_IDS: list, CLUSTERSYNC_INSTANCE: '0' };
       assert.throws(() => optionsWith(env), {
         name: 'InvalidOption',
-        message: `--ids: ${JSON.stringify(name)} is no name: one has at least one character, and no space around it`,
+        message: `--ids: ${JSON.stringify(name)} is not a name: a name has at least one character, and no leading or trailing space`,
       });
     });
 

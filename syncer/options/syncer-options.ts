@@ -61,19 +61,20 @@ export const syncerOptionTable = {
     type: 'integer',
     range: [1, 100],
     description:
-      'partitions and collections copied in parallel; by default 8 to 16, with as many batches under way as raise the throughput',
+      'partitions and collections copied in parallel; by default 8 to 16, and as many batches in progress as increase the throughput',
   },
   applyWorkers: {
     type: 'integer',
     range: [1, 64],
     description:
-      'batches of changes applied in parallel; by default as many as raise the throughput, 4 to 64',
+      'batches of changes applied in parallel; by default 4 to 64, as many as increase the throughput',
   },
   partitionMebibytes: {
     type: 'number',
     default: 64,
     range: [0.001, 1_048_576],
-    description: 'size in MiB above which a collection is copied in partitions',
+    description:
+      'size in MiB above which a collection is copied in partitions, and its new indexes are built while changes are applied',
   },
   ...configOption,
 } as const satisfies OptionTable;
@@ -82,7 +83,7 @@ export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
  * The options of one instance, from a command line with those of several: all instances can share it.
- * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is in it twice, is empty,
+ * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is listed twice, is empty,
  * or has space around it.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
@@ -93,11 +94,11 @@ export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   if (noName !== undefined)
     throw new SyncError(
       'InvalidOption',
-      `--ids: ${JSON.stringify(noName)} is no name: one has at least one character, and no space around it`,
+      `--ids: ${JSON.stringify(noName)} is not a name: a name has at least one character, and no leading or trailing space`,
     );
   const twice = ids.find((one, index) => ids.indexOf(one) < index);
   if (twice !== undefined)
-    throw new SyncError('InvalidOption', `--ids: ${JSON.stringify(twice)} is in it twice`);
+    throw new SyncError('InvalidOption', `--ids: ${JSON.stringify(twice)} is listed twice`);
   const id = instance === undefined ? undefined : ids[instance];
   if (id === undefined) {
     const place = instance === undefined ? 'none was given' : `not ${instance}`;

@@ -24,7 +24,7 @@ export async function checkFilterEntries({
   );
 }
 
-/** Views whose collection does not come over. */
+/** Views whose collection is not copied. */
 export async function checkViews({ source }: CheckSubject): Promise<Finding[]> {
   const { all, selected } = await source.listing();
   const known = new Set(textsOf(all));
@@ -80,7 +80,7 @@ export function whyRefused(spec: IndexSpec, version: string): string | undefined
   if (Number.isNaN(expiry) && hasFeature(version, 'nanExpiryRefused'))
     return `has the expireAfterSeconds NaN, which MongoDB ${version} refuses`;
   const isHaystack = Object.values(spec.key.decode() as object).includes('geoHaystack');
-  if (isHaystack) return `is of the type geoHaystack, which no server since 5.0 creates`;
+  if (isHaystack) return `has the type geoHaystack, which no server since 5.0 creates`;
   return undefined;
 }
 
@@ -113,7 +113,7 @@ export async function checkStoredJavaScript(subject: CheckSubject): Promise<Find
   ];
 }
 
-/** Data besides the synced namespaces that write blocking applies to as well. */
+/** Data outside the synced namespaces that write blocking applies to as well. */
 export async function checkOtherData(subject: CheckSubject): Promise<Finding[]> {
   if (!subject.options.enableUserWriteBlocking) return [];
   const findings: Finding[] = [];
@@ -146,7 +146,7 @@ export async function checkPresentData(subject: CheckSubject): Promise<Finding[]
   }
   return [
     ...present('PresentDataDropped', gone, 'is not on the source: the start drops it'),
-    ...present('PresentDataNotUsed', unlike, 'is capped, or has other options than on the source'),
+    ...present('PresentDataNotUsed', unlike, 'is capped, or has different options from the source'),
   ];
 }
 

@@ -18,7 +18,7 @@ interface Sharded {
   readonly key: ShardKey;
 }
 
-/** What a sharded source has that a replica set cannot have: shard keys, zones, several documents of one `_id`. */
+/** What a sharded source has that a replica set cannot have: shard keys, zones, several documents with the same `_id`. */
 export async function adviseOnMerging(subject: CheckSubject): Promise<Finding[]> {
   const sharded = await shardedCollections(subject);
   if (sharded.length === 0) return [];
@@ -41,7 +41,7 @@ export async function adviseOnMerging(subject: CheckSubject): Promise<Finding[]>
   return findings;
 }
 
-/** Searches for documents of one `_id` on several shards, if the options ask for that. */
+/** Searches for documents with the same `_id` on several shards, if the options ask for that. */
 export async function checkDuplicateIds(subject: CheckSubject): Promise<Finding[]> {
   const { options, source, signal } = subject;
   if (!options.detectDuplicateIds) return [];

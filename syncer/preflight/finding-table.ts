@@ -1,8 +1,8 @@
-/** One row of the table of findings: what the check reports besides blockers, which are errors of `service/error-table.ts`. */
+/** One row of the table of findings: what the check reports in addition to blockers, which are errors of `service/error-table.ts`. */
 export interface FindingRow {
   /**
    * A `warning` is about a sync that can start, and will probably stop later, or harm something. An `advice` is about what to
-   * know or to do besides the sync, or about what could not be checked.
+   * know or to do apart from the sync, or about what could not be checked.
    */
   readonly severity: 'warning' | 'advice';
   /** What a person should do. */
@@ -17,7 +17,7 @@ export const findingTable = {
   OplogTooShort: {
     ...warning,
     action:
-      'Enlarge the oplog of the source (replSetResizeOplog with size, or with minRetentionHours) before the start: a sync whose position the oplog has discarded must start over.',
+      'Enlarge the oplog of the source (replSetResizeOplog with size, or with minRetentionHours) before the start: a sync whose position the oplog has discarded stops, and needs a repair.',
   },
   DiskTooSmall: {
     ...warning,
@@ -57,7 +57,7 @@ export const findingTable = {
   PresentDataDropped: {
     ...warning,
     action:
-      'Make sure that this is the right destination, and exclude what is needed there: with initialData Present it becomes as the source.',
+      'Make sure that this is the right destination, and exclude what is needed there: with initialData Present it becomes identical to the source.',
   },
   OtherDataBlocked: {
     ...warning,
@@ -102,12 +102,12 @@ export const findingTable = {
   DuplicateIdsPossible: {
     ...advice,
     action:
-      'Check again with detectDuplicateIds: true (--detect-duplicate-ids), which searches these collections: documents of one _id on two shards would stop the sync with DuplicateIds.',
+      'Check again with detectDuplicateIds: true (--detect-duplicate-ids), which searches these collections: documents with the same _id on two shards would stop the sync with DuplicateIds.',
   },
   ShardKeysLeftOut: {
     ...advice,
     action:
-      'Nothing, if that is what you want: on a replica set they are ordinary collections. Their indexes come over, also those of the shard keys.',
+      'Nothing, if that is what you want: on a replica set they are ordinary collections. Their indexes are copied, including those of the shard keys.',
   },
   ZonesLeftOut: {
     ...advice,

@@ -32,7 +32,7 @@ import { findBlockers } from './preflight.ts';
 interface Look<T> {
   /** For a person, if it cannot be looked at. */
   readonly what: string;
-  /** The side that is asked. */
+  /** The side that is queried. */
   readonly side: CheckedSide['side'];
   readonly run: (subject: CheckSubject) => Promise<T>;
 }
@@ -140,7 +140,7 @@ function reasonOf(error: unknown): string {
   );
 }
 
-/** Undefined if the command cannot be told. */
+/** Undefined if no command can be given. */
 async function grantAction(
   subject: CheckSubject,
   side: CheckedSide['side'],

@@ -8,11 +8,12 @@ import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isIdIndex, replicatedIndex } from '../../mongo/replicated-form.ts';
 import { isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
+import { throwWriteErrors } from '../../mongo/write-answer.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { DestinationCatalog, notThere } from '../destination/destination-catalog.ts';
 import { fittingCopyWorkers } from '../destination/destination.ts';
-import { runDocumentWrite, throwWriteErrors } from '../destination/document-commands.ts';
+import { runDocumentWrite } from '../destination/document-commands.ts';
 import type { CheckSubject, CollectionSize } from './check-subject.ts';
 
 /** The most that a measurement writes, and the longest that it copies. */
@@ -25,7 +26,7 @@ const maxCollections = 8;
 /** The target size of one fetch: smaller than that of the copy, so that also a slow destination acknowledges some in time. */
 const fetchBytes = 1024 * 1024;
 
-/** How long the destination may take for each change of its catalog, also when nobody waits for the measurement any more. */
+/** How long the destination may take for each change of its catalog, even once nobody waits for the measurement. */
 const catalogMs = 5_000;
 
 /** What the names of the collections begin with that a measurement writes to, in the database of the sync's state. */
@@ -172,7 +173,7 @@ async function copyAll(
           const documents = taken(batch.documents);
           if (documents.length === 0) break;
           writing = write(task, documents);
-          // It is awaited below, also if the next batch cannot be read.
+          // It is awaited below, even if the next batch cannot be read.
           writing.catch(() => undefined);
         }
       } finally {

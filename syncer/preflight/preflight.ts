@@ -21,7 +21,7 @@ import { blocker, type Blocker } from './finding.ts';
 
 /** One condition of a start: what does not hold is returned, or thrown if it is one error. */
 interface Check {
-  /** The side that is asked, if it is one. */
+  /** The side that is queried, if it is one. */
   readonly side?: CheckedSide['side'];
   readonly run: (subject: CheckSubject) => Promise<readonly Blocker[]>;
 }
@@ -212,7 +212,7 @@ async function checkEmpty({ destination, options }: CheckSubject): Promise<Block
   return [blocker(new SyncError('DestinationNotEmpty', text), where)];
 }
 
-/** A reversal will bring the state of the sync to the source. */
+/** A reversal will move the state of the sync to the source. */
 async function checkOtherRecord({ pair, options }: CheckSubject): Promise<Blocker[]> {
   const { source, reversible } = options;
   if (!reversible || (await pair.recordOn(source).readSync()) === undefined) return [];

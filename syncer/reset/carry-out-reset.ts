@@ -51,6 +51,7 @@ export class Reset {
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
   readonly #isPreferred: boolean;
+  #hasTakenOver = false;
   /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
   /** The cluster with the record for which this process has claimed its instance, and the lease there. */
@@ -161,8 +162,9 @@ export class Reset {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
     await store.takeOwnership();
-    this.#pair.takeOver();
-    destination.writeGuard.right = store.ownership;
+    if (!this.#hasTakenOver) this.#pair.takeOverAgain();
+    this.#hasTakenOver = true;
+    destination.writeGuard.right = store.ownership.forReset;
     const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
     await underOnePrimary(destination, signal, async () => {
       await awaitEarlierWrites(waiting);

@@ -24,11 +24,11 @@ export interface ReversedState {
  * same, and everything that users wrote to the old destination came later._ It holds because that time is taken when
  *
  * - every change of the old source is applied up to the commit's time, acknowledged by a majority, and that cluster's users
- *   have been blocked since before that time (reversible needs write blocking): nothing is written there any more, not even by
+ *   have been blocked since before that time (reversible needs write blocking): nothing more is written there, not even by
  *   its TTL monitor, which a blocked server leaves idle (seen on 6.0.5);
  * - the old destination has not been unblocked yet. It is taken once: if a commit is repeated after a crash, it stays.
  *
- * So the change events of the old destination from that time on, applied in order to the old source, carry back everything that
+ * So the change events of the old destination from that time on, applied in sequence to the old source, carry back everything that
  * users wrote, and no more. Among them are those of the commit's own steps, which give collections their true characteristics:
  * they change the tracked specifications to what these already are. They keep their place between the changes of users, so if a
  * user and the commit changed the same index, the last change counts, as it did there.

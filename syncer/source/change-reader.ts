@@ -54,7 +54,7 @@ const batchSize = 20_000;
 /** Attempts to resume from one place with whole events, after the stream ends as if the connection was lost. */
 const maxWholeAttempts = 2;
 
-/** Fetches of abbreviated events, and how many events each brings: the first comes alone, in case it is the large one. */
+/** Fetches of abbreviated events, and how many events each returns: the first comes alone, in case it is the large one. */
 const abbreviatedFetches = [1, ...Array<number>(16).fill(4)];
 
 /**

@@ -214,7 +214,7 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   /**
-   * A collection that was sharded while being converted to capped, or converted on its primary shard alone, is one collection
+   * A collection that was sharded while being converted to capped, or converted only on its primary shard, is one collection
    * there and another one to the config servers (6.0.5): no shard returns both.
    */
   async #requireAgreement({ namespace, uuid }: CollectionInfo): Promise<void> {

@@ -108,7 +108,7 @@ export class SourceCatalog {
    * Finds a collection by its UUID, whatever its name is now, and makes sure that it can be read by its UUID; undefined if
    * there is none.
    * @param searches - how often it was found before, and could not be read.
-   * @param after - a cluster time that the search must not precede, besides what is known.
+   * @param after - a cluster time that the search must not precede, in addition to what is known.
    * @throws SyncError ChangeNotSupported if it will never be readable.
    */
   async locate(

@@ -1,4 +1,5 @@
 import { BSON, type Document, type Timestamp, type UUID } from 'mongodb';
+import { canCutRanges, cutLargeRanges } from '../../mongo/cut-ranges.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { anyOf } from '../../mongo/id-groups.ts';
 import { FingerprintReader } from '../../mongo/fingerprints.ts';
@@ -153,7 +154,7 @@ export class SourceDocuments {
 
   /**
    * Completes an abbreviated event with the document as it is on the source now. The read is not older than the event, which
-   * does not count as received yet. The later events bring the document to the same state again.
+   * does not count as received yet. The later events restore the document to the same state again.
    * Undefined if the document is gone: its delete is still to come. Other events stay as they are.
    */
   async completeEvent(event: RawDocument): Promise<RawDocument | undefined> {
@@ -170,18 +171,33 @@ export class SourceDocuments {
   }
 
   /**
-   * Splits a collection into `count` ranges of `_id` with about the same number of documents. The server sorts the sample, as
-   * its order spans types. The first range is open below and the last one above.
+   * Splits a collection into about `count` ranges of `_id` with about the same number of documents. The server sorts the sample,
+   * as its order spans types. The first range is open below and the last one above.
    */
   async split(
-    collection: Pick<TrackedCollection, 'uuid' | 'namespace'>,
+    collection: Pick<
+      TrackedCollection,
+      'uuid' | 'namespace' | 'namedAt' | 'documentCount' | 'options'
+    >,
     count: number,
   ): Promise<Partition[]> {
+    const { deployment, known, signal } = this.#parts;
+    const { namespace, uuid, namedAt, documentCount, options } = collection;
     const bounds: Document[] = [];
     const sampling = { size: count * samplesForEach, stages: [{ $project: { _id: 1 } }] };
-    for await (const document of this.#sample(collection.namespace, sampling))
-      bounds.push(...boundOf(document));
-    return partitionsBetween(collection, splitPoints(bounds, count));
+    for await (const document of this.#sample(namespace, sampling)) {
+      const bound = idBound(document);
+      if (bound) bounds.push(bound);
+    }
+    const sampled = splitPoints(bounds, count);
+    if (!canCutRanges(deployment, options)) return partitionsBetween(collection, sampled);
+    const readConcern = readConcernNow(known, 'majority', namedAt);
+    const even = {
+      ...{ namespace, collectionUUID: uuid, readConcern },
+      ...{ documentCount, wantedRanges: count },
+    };
+    const cut = await cutLargeRanges(deployment, even, sampled, { signal });
+    return partitionsBetween(collection, cut);
   }
 
   /**
@@ -205,7 +221,7 @@ export class SourceDocuments {
 
   #sample(namespace: Namespace, sampling: Sampling): AsyncGenerator<RawDocument, void> {
     const { deployment, signal } = this.#parts;
-    return sortedSample(deployment, namespace, sampling, signal);
+    return sortedSample(deployment, namespace, sampling, { signal });
   }
 
   async *#find({ db, coll }: Namespace, query: Document): AsyncGenerator<readonly RawDocument[]> {
@@ -218,12 +234,6 @@ export class SourceDocuments {
     );
     for await (const { documents } of cursor.batches()) yield documents;
   }
-}
-
-/** The bound that a sampled id makes: a copy, so as not to keep the rest of the fetch in memory. */
-function boundOf(document: RawDocument): Document[] {
-  const bound = idBound(Uint8Array.from(document));
-  return bound === undefined ? [] : [bound];
 }
 
 function middleOf(sample: RawDocument, key: ShardKey): Document {

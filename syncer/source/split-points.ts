@@ -16,7 +16,7 @@ export function canPartition({ options }: Pick<TrackedCollection, 'options'>): b
   return !isTrue(options['capped']);
 }
 
-/** What the number of partitions depends on, besides the size. */
+/** What the number of partitions depends on, apart from the size. */
 export interface PartitionSettings {
   readonly partitionMebibytes: number;
   /** How many instances copy them. */

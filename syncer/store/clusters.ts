@@ -73,6 +73,12 @@ export class ClusterPair {
     for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOver();
   }
 
+  /** The same once more: another process may have had the place since. */
+  takeOverAgain(): void {
+    const { cluster0, cluster1 } = this.clients;
+    for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOverAgain();
+  }
+
   /** The same two, for work that ends earlier: when this signal is aborted, too. */
   until(signal: AbortSignal): ClusterPair {
     const { clients, topologies, instanceId: id, ids } = this;

@@ -22,7 +22,7 @@ export function stored(spec: Document): Binary {
   return new Binary(encodeSpec(spec));
 }
 
-/** A phase as it is stored: `preparing` keeps its former name there, which earlier versions read and write. */
+/** A phase as it is stored: `preparing` keeps its previous name there, which earlier versions read and write. */
 export type StoredPhase = Exclude<Phase, 'preparing'> | 'loosening';
 
 /** Fields of the record of a sync, as they are stored or searched for. */

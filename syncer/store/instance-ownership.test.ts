@@ -58,20 +58,25 @@ describe('InstanceOwnership', () => {
     assert.throws(one.require, refused);
   });
 
-  it('is needed for all that is written but the record and the instances, and what ends a sync', () => {
-    const { isNeededFor } = ownership();
+  it('is needed for all that is written but the instances, and what ends a sync', () => {
+    const one = ownership();
     const own = 'clustersync_internal';
-    for (const [db, name, target, isNeeded] of [
-      ['shop', 'insert', 'instances', true],
-      ['shop', 'drop', 'collections', true],
-      [own, 'update', 'collections', true],
-      [own, 'delete', 'partitions', true],
-      [own, 'insert', 'views', true],
-      [own, 'update', 'instances', false],
-      [own, 'update', 'sync', false],
-      [own, 'drop', 'collections', false],
-    ] as const)
-      assert.equal(isNeededFor({ db, name, target }), isNeeded, `${name} of ${db}.${target}`);
+    for (const [db, name, target, isNeeded, isNeededForReset] of [
+      ['shop', 'insert', 'instances', true, true],
+      ['shop', 'drop', 'collections', true, true],
+      [own, 'update', 'collections', true, true],
+      [own, 'delete', 'partitions', true, true],
+      [own, 'insert', 'views', true, true],
+      [own, 'update', 'instances', false, false],
+      [own, 'update', 'sync', true, false],
+      [own, 'findAndModify', 'sync', true, false],
+      [own, 'delete', 'sync', true, false],
+      [own, 'drop', 'collections', false, false],
+    ] as const) {
+      const command = { db, name, target };
+      const needed = [one, one.forReset].map((right) => right.isNeededFor(command));
+      assert.deepEqual(needed, [isNeeded, isNeededForReset], `${name} of ${db}.${target}`);
+    }
   });
 
   it('is asked for again by a connection that was made since, once for all that wait', async () => {

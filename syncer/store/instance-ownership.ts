@@ -1,6 +1,7 @@
 import { syncDatabase } from '../../mongo/namespace.ts';
 import type { WriteCommand, WriteRight } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
+import { millisecondsBetween, momentNow, monotonicMs, type Moment } from '../../service/moment.ts';
 
 /**
  * How long a process relies on the store's confirmation that the instance is its own. A process that takes over the instance
@@ -8,8 +9,8 @@ import { SyncError } from '../../service/errors.ts';
  */
 export const reliableMs = 20_000;
 
-/** Collections where writes are conditional on the expected content, the ownership included. */
-const conditional: readonly unknown[] = ['sync', 'instances'];
+/** Writes of an instance's own record are conditional on the ownership, and confirm it. */
+const confirming = 'instances';
 
 /**
  * The right of a process to work as its instance. The process relies on it for a time after the store has confirmed it, by two
@@ -37,9 +38,25 @@ export class InstanceOwnership implements WriteRight {
     return answer;
   }
 
-  /** True for writes of data and of the state, except those that end a sync. */
+  /**
+   * True for writes of data and of the state, except those that end a sync. It is needed for the record of the sync, too: a command
+   * that was in hand when the process was frozen would still fit there if the sync has not received another one since.
+   */
   readonly isNeededFor = ({ db, name, target }: WriteCommand): boolean =>
-    db !== syncDatabase || (name !== 'drop' && !conditional.includes(target));
+    db !== syncDatabase || (name !== 'drop' && target !== confirming);
+
+  /**
+   * The right that a reset needs: the record of the sync, and the lease beside it, are written without it. Another instance may have
+   * removed what confirms it, and died: this one has to become the coordinator then. Only what is as expected there is changed.
+   */
+  get forReset(): WriteRight {
+    const { confirm, require } = this;
+    const isOfRecord = ({ db, target }: WriteCommand): boolean =>
+      db === syncDatabase && target === 'sync';
+    const isNeededFor = (command: WriteCommand): boolean =>
+      !isOfRecord(command) && this.isNeededFor(command);
+    return { isNeededFor, confirm, require };
+  }
 
   /** @throws SyncError SupersededByOtherInstance; ClusterUnreachable if the store does not answer in time. */
   readonly confirm = async (connectedAtMs: number): Promise<void> => {
@@ -70,21 +87,4 @@ export class InstanceOwnership implements WriteRight {
     if (at === undefined || millisecondsBetween(at, this.#now()) >= reliableMs) return false;
     return monotonicMs(at) >= connectedAtMs;
   }
-}
-
-/** A moment, in milliseconds by two clocks: one that runs while the process is stopped, and one while the machine is. */
-export type Moment = readonly number[];
-
-export function momentNow(): Moment {
-  return [performance.now(), Date.now()];
-}
-
-/** The time of the moment that performance.now returned. */
-export function monotonicMs([monotonic = 0]: Moment): number {
-  return monotonic;
-}
-
-/** Milliseconds from one moment to another, by the clock that counts more. */
-export function millisecondsBetween(earlier: Moment, later: Moment): number {
-  return Math.max(...later.map((now, clock) => now - (earlier[clock] ?? 0)));
 }

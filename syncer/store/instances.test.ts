@@ -3,6 +3,7 @@ import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { Topologies } from './clusters.ts';
 import { newRecord, type InstanceRecord, type SyncRecord } from './records.ts';
 import {
+  beginningWaitsFor,
   commandWaitsFor,
   digestOf,
   repairsOf,
@@ -174,6 +175,23 @@ describe('the instances of a sync', () => {
       waitsFor({ ...running, failure, paused: ['a'] }, ['a', instance], ['b', instance]),
       'a (paused) and b (stopped: OplogRolledOver) have not copied',
     );
+  });
+
+  it('are waited for, before anything is compared, until nothing can arrive of what they sent before', () => {
+    const repaired = { ...running, commandCount: 2, received: [2, 2] } as const;
+    const waitsFor = (received: readonly number[], ...begunWith: (number | undefined)[]) => {
+      const entries = begunWith.map((number, index) => {
+        const one = number === undefined ? instance : { ...instance, begunWith: number };
+        return [running.instances[index] ?? '', one] as const;
+      });
+      const sync = { ...repaired, command: 'repair', received } as const;
+      return beginningWaitsFor({ sync, instances: new Map(entries) }, now.getTime());
+    };
+    assert.equal(waitsFor([2, 1], 2, 2), 'b has not received repair');
+    assert.equal(waitsFor([2, 2], 2, 1), 'b has not ended its earlier work');
+    assert.equal(waitsFor([2, 2], 2, undefined), 'b has not ended its earlier work');
+    assert.equal(waitsFor([2, 2], 2), 'b (never seen) has not ended its earlier work');
+    assert.equal(waitsFor([2, 2], 2, 2), undefined);
   });
 
   it('have to be started with the same options', () => {

@@ -111,6 +111,20 @@ export function commandWaitsFor({ sync }: Assembly): string | undefined {
   return `${missing.join(' and ')} ${missing.length === 1 ? 'has' : 'have'} not received ${sync.command}`;
 }
 
+/**
+ * What beginning a sync, or beginning it again, waits for; undefined once all instances have been given the command, and nothing can
+ * still arrive of what they sent before it. A change that they sent may still be on its way when they stop: it could overwrite a
+ * document that a repair has already compared.
+ * @param nowMs - by the clock of their heartbeats.
+ */
+export function beginningWaitsFor(assembly: Assembly, nowMs?: number): string | undefined {
+  const { commandCount } = assembly.sync;
+  const hasBegun = ({ begunWith }: InstanceRecord): boolean => begunWith === commandCount;
+  return (
+    commandWaitsFor(assembly) ?? workWaitsFor(assembly, 'ended its earlier work', hasBegun, nowMs)
+  );
+}
+
 /** Why a sync that is being reset accepts nothing else; undefined if it is not. */
 export function resetError({
   reset,

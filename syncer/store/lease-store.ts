@@ -28,7 +28,7 @@ export class LeaseStore {
   }
 
   /**
-   * Makes this process the coordinator for some time, by the server's clock, if it is already, or nobody is any more.
+   * Makes this process the coordinator for some time, by the server's clock, if it is already, or nobody is.
    * @param mayBeFirst - false if it must not become the very first one.
    * @returns false if another process is.
    */
@@ -63,7 +63,7 @@ export class LeaseStore {
   }
 
   /**
-   * Records that no change of these former coordinators is on its way, unless another process is the coordinator by now. Others
+   * Records that no change of these previous coordinators is on its way, unless another process is the coordinator by now. Others
    * that have been added meanwhile stay.
    */
   async forgetFormer(instances: readonly string[]): Promise<void> {

@@ -3,15 +3,18 @@ import { storedDocument } from '../../mongo/stored-document.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import type { Stored } from './encoding.ts';
 
+/** The reason of an index that was created on a large collection during the sync: changes do not wait for its build. */
+export const largeCollection = 'LargeCollection';
+
 /**
- * An index of the source that the destination does not have for now: it could not be built there, and is left to the commit
- * unless it can be built before. One document for each, in the collection `leftIndexes`.
+ * An index of the source that the destination does not have for now: it could not be built there, or is not built yet, and is
+ * left to the commit unless it can be built before. One document for each, in the collection `leftIndexes`.
  */
 export interface LeftIndexRecord {
   /** UUID on the source. */
   readonly collection: UUID;
   readonly name: string;
-  /** The name of the error with which the destination has refused it, or a document because of it. */
+  /** The name of the error with which the destination has refused it, or a document because of it; or {@link largeCollection}. */
   readonly reason: string;
   /** How long building it is expected to take; null if unknown. */
   readonly expectedSeconds: number | null;
@@ -74,8 +77,10 @@ export class LeftIndexStore {
     return (await this.#records.findOne(isOther, { signal: this.#signal })) === null;
   }
 
-  async removeOf(collection: UUID): Promise<void> {
-    await this.#records.deleteMany({ '_id.collection': collection });
+  /** Removes those of a collection: all, or those of some indexes. */
+  async removeOf(collection: UUID, names?: readonly string[]): Promise<void> {
+    const filter = { '_id.collection': collection, ...(names && { '_id.name': { $in: names } }) };
+    await this.#records.deleteMany(filter);
   }
 
   async clear(): Promise<void> {

@@ -170,7 +170,7 @@ export class LiveSync {
 
   /**
    * Makes sure that this instance can be given a command of the group: none that the others have not been given, while there is
-   * another one that it has not been given.
+   * a command that it has not been given.
    * @throws SyncError InvalidStateTransition.
    */
   requireReceivable(command: GroupCommand): void {
@@ -178,7 +178,7 @@ export class LiveSync {
     if (this.hasThisInstanceCommand || last === command) return;
     throw new SyncError(
       'InvalidStateTransition',
-      `another instance was given ${last}, and this one was not: give it ${last}, not ${command}`,
+      `another instance received ${last}, and this one did not: send it ${last}, not ${command}`,
     );
   }
 

@@ -84,7 +84,7 @@ export class RecordStore {
     expected: Partial<SyncRecord> = {},
   ): Promise<boolean> {
     const result = await this.#sync.updateOne(
-      { _id: 'sync', reset: null, ...storedSync(expected) },
+      { _id: 'sync', reset: null, ...storedSync(expected), ...repairsFilter(expected) },
       { $set: storedSync(change) },
     );
     return result.matchedCount > 0;
@@ -106,7 +106,7 @@ export class RecordStore {
   }
 
   /**
-   * Records that an instance has been given a command. The first such instance brings the sync to another state. May be
+   * Records that an instance has been given a command. The first such instance moves the sync to another state. May be
    * repeated if the answer was lost.
    * @param first - the change of the sync that the command makes; undefined if another instance was given it before.
    * @returns false if another instance has been given another command meanwhile.
@@ -165,6 +165,11 @@ export class RecordStore {
       { $addToSet: { 'reset.ended': this.#instance.id } },
     );
   }
+}
+
+/** The record of a previous release has no count of repairs, for none. */
+function repairsFilter({ repairs }: Partial<SyncRecord>): Document {
+  return repairs === 0 ? { repairs: { $in: [0, null] } } : {};
 }
 
 /** The write that records that an instance has been given a command. */

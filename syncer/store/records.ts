@@ -16,7 +16,7 @@ import type {
 
 /**
  * How far a sync is. `catalog`: reading the source's catalog and creating collections; `copy`: copying documents;
- * `changes`: applying change events, also while a commit waits for its time; `restoring`: the commit gives collections
+ * `changes`: applying change events, even while a commit waits for its time; `restoring`: the commit gives collections
  * their true characteristics; `done`: committed; `handover`: a reversal moves the state to its new destination;
  * `preparing`: it gives collections there the replicated form, before changes are applied.
  */
@@ -57,8 +57,8 @@ export interface SyncRecord {
   /** The ids of all instances: the given ones, those of the source's shards, or the one that works alone. */
   readonly instances: readonly string[];
   /**
-   * Whether the changes of documents are shared out by the value of their `_id`. A sync that a former release has begun goes by
-   * the server's hash alone: to change that while its processes are replaced would leave changes to nobody.
+   * Whether the changes of documents are shared out by the value of their `_id`. A sync that a previous release has begun goes by
+   * only the server's hash: to change that while its processes are replaced would leave changes to nobody.
    */
   readonly isSharedByValue: boolean;
   /** The last of the commands that wait until all instances have been given them, and how many there were. */
@@ -74,7 +74,7 @@ export interface SyncRecord {
   readonly catalogEvent: string | null;
   /** How often the sync was reversed: of two records of a sync the one with more counts. */
   readonly reversals: number;
-  /** How often the sync was repaired: begun again from a new start time, with the documents that are on the destination. */
+  /** How often the sync was repaired: started over from a new start time, with the documents that are on the destination. */
   readonly repairs: number;
   /** How the copy compares documents that are on the destination already. */
   readonly comparison: Comparison;
@@ -96,8 +96,13 @@ export interface SyncRecord {
    */
   readonly ownsCatalog: boolean;
   /**
+   * True once what was on the destination before the start is adopted or dropped: anything else there was made later by somebody else. Only
+   * a sync that begins with a restored backup needs it.
+   */
+  readonly isPresentSettled: boolean;
+  /**
    * While a repair settles what is on the destination: the UUIDs there of what the sync had made before. Null otherwise. The
-   * stored catalog does not tell it any more once it is being replaced.
+   * stored catalog no longer tells it once it is being replaced.
    */
   readonly ownedUuids: readonly UUID[] | null;
   /** How many collections have to be copied: none is added or removed before all are. Null until the catalog has been read. */
@@ -136,7 +141,7 @@ export interface InstanceRecord {
   /** Change events up to here have been applied, acknowledged by a majority. */
   readonly resumeToken: Binary | null;
   readonly appliedTime: Timestamp | null;
-  /** The source's oplog was checked up to here (SyncMonitor.appliedOpsTime); missing in records of former releases. */
+  /** The source's oplog was checked up to here (SyncMonitor.appliedOpsTime); missing in records of previous releases. */
   readonly appliedOpsTime?: Timestamp | null;
   readonly copiedBytes: number;
   readonly eventsApplied: number;
@@ -144,9 +149,19 @@ export interface InstanceRecord {
   readonly isCopied: boolean;
   /** The latest change of the catalog that it has reached, by its place in the change stream: everything before is applied. */
   readonly arrivedAt: string | null;
+  /**
+   * The number of the command with which it has begun: nothing that it sent before that command can still arrive. Missing in
+   * records of previous releases.
+   */
+  readonly begunWith?: number | null;
   /** How often a process has started to work on the sync. */
   readonly claims: number;
   readonly heartbeatAt: Date;
+}
+
+/** How often work on the sync was resumed, by this process or another one. */
+export function restartsOf({ claims }: Pick<InstanceRecord, 'claims'>): number {
+  return Math.max(0, claims - 1);
 }
 
 /** One collection of the source, by its UUID there. */
@@ -178,7 +193,7 @@ export interface TrackedCollection {
   /** Documents and bytes when it was first seen: estimates. */
   readonly sizeBytes: number;
   readonly documentCount: number;
-  /** It was on the destination before the copy, which compares its documents, and brings those that differ. */
+  /** It was on the destination before the copy, which compares its documents, and copies those that differ. */
   readonly isAdopted: boolean;
   readonly isCopied: boolean;
 }
@@ -254,6 +269,7 @@ export function newRecord(
     catalogTimes: [],
     estimatedTotalBytes: null,
     ownsCatalog: false,
+    isPresentSettled: false,
     ownedUuids: null,
     collectionCount: null,
     commitTime: null,

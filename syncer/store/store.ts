@@ -7,6 +7,7 @@ import {
   type Timestamp,
   type UpdateOptions,
 } from 'mongodb';
+import type { CheckedValue } from '../../mongo/checked-value.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
@@ -14,26 +15,26 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { storedDocument } from '../../mongo/stored-document.ts';
 import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
+import { throwWriteErrors, writeAnswer } from '../../mongo/write-answer.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
-import { forEachConcurrently } from '../../service/concurrency.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { InstanceOwnership } from './instance-ownership.ts';
-import { collectionNames, encodeCollection, stored, storedBound, type Stored } from './encoding.ts';
-import { collectionIn, instanceIn, partitionIn, partitionKeyIn, viewIn } from './stored-records.ts';
+import { collectionNames, encodeCollection, stored, type Stored } from './encoding.ts';
+import { collectionIn, instanceIn, viewIn } from './stored-records.ts';
 import type { LeaseStore } from './lease-store.ts';
 import { LeftIndexStore } from './left-index-store.ts';
+import { PartitionStore } from './partition-store.ts';
 import { RecordStore, stateDatabase, type SyncIdentity } from './record-store.ts';
 import {
   type CopyEvidence,
   type InstanceRecord,
   type Partition,
-  type StoredPartition,
   type TrackedCollection,
   type TrackedView,
 } from './records.ts';
 
-/** How many collections are encoded or decoded at once: 10,000 would keep progress from answering for a second. */
+/** How many collections are encoded or decoded at a time: 10,000 would keep progress from answering for a second. */
 const maxBatch = 250;
 
 /** The initial work of an instance. */
@@ -46,9 +47,6 @@ const nothingDone = {
   isCopied: false,
   arrivedAt: null,
 } as const satisfies Partial<InstanceRecord>;
-
-/** Index of the record that marks all partitions of a collection as stored. */
-const partitionsEnd = -1;
 
 /** A checkpoint of an instance: what a restarted process needs to continue. */
 export interface Checkpoint {
@@ -67,6 +65,7 @@ export class SyncStore {
   /** The record of the sync. */
   readonly record: RecordStore;
   readonly leftIndexes: LeftIndexStore;
+  readonly partitions: PartitionStore;
   /** The right of this process to its instance. */
   readonly ownership = new InstanceOwnership(async () => {
     await this.heartbeat();
@@ -74,10 +73,10 @@ export class SyncStore {
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;
   readonly #views: Collection<Stored<string>>;
-  readonly #partitions: Collection<Stored<{ collection: UUID; index: number }>>;
   readonly #db: Db;
   readonly #instanceId: string;
-  readonly #incarnation = new UUID().toHexString();
+  /** By which the state knows the process that has claimed the instance by this store. */
+  readonly incarnation = new UUID().toHexString();
   readonly #signal: AbortSignal;
 
   constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
@@ -86,11 +85,11 @@ export class SyncStore {
     this.#instances = db.collection('instances');
     this.#collections = db.collection('collections');
     this.#views = db.collection('views');
-    this.#partitions = db.collection('partitions');
     this.#instanceId = instanceId;
     this.#signal = signal;
-    this.record = new RecordStore(destination, instanceId, signal, this.#incarnation);
+    this.record = new RecordStore(destination, instanceId, signal, this.incarnation);
     this.leftIndexes = new LeftIndexStore(db.collection('leftIndexes'), signal);
+    this.partitions = new PartitionStore(db.collection('partitions'), signal);
   }
 
   /** The lease of the coordinator. */
@@ -113,17 +112,10 @@ export class SyncStore {
    * @param assertMaySend - checked when each command is sent.
    */
   async forget(sync: SyncIdentity | undefined, assertMaySend: () => void): Promise<void> {
-    const run = async (command: Document): Promise<void> => {
-      const checked = { ...command, writeConcern: { w: 'majority', j: true } };
-      await runCommand(this.#db, checkedWhenSent(checked, assertMaySend), {
-        signal: this.#signal,
-        deadlineMs: 'none',
-      });
-    };
     for (const name of collectionNames.toReversed()) {
       if (name === 'sync') continue;
       try {
-        await run({ drop: name });
+        await this.#runDurably({ drop: name }, assertMaySend);
       } catch (error) {
         if (codeOf(error) !== serverCode.namespaceNotFound) throw error;
       }
@@ -132,7 +124,7 @@ export class SyncStore {
     const { startedAt, reversals } = sync;
     const coordinator = { q: { _id: 'coordinator' }, limit: 1 };
     const record = { q: { _id: 'sync', startedAt, reversals }, limit: 1 };
-    await run({ delete: 'sync', deletes: [coordinator, record] });
+    await this.#write({ delete: 'sync', deletes: [coordinator, record] }, assertMaySend);
   }
 
   /** The stored records of the instances, by id. */
@@ -152,19 +144,22 @@ export class SyncStore {
 
   /**
    * Claims this instance: a process that held it before can no longer save anything.
-   * @param mayTakeOver - false for a process that held it in the state of the sync before a reversal: another one may have
-   * taken its place there, and have come here first.
-   * @throws SyncError SupersededByOtherInstance if it may not be taken over, and is another's.
+   * @param from - the incarnations that it may be taken from; a new record is made where there is none.
+   * @param isForWork - whether that counts as a start of work.
+   * @throws SyncError SupersededByOtherInstance if it is another's.
    */
-  async takeOwnership(mayTakeOver = true): Promise<InstanceRecord> {
+  async takeOwnership(
+    from: readonly string[] | 'anyone' = 'anyone',
+    isForWork = true,
+  ): Promise<InstanceRecord> {
     const filter = { _id: this.#instanceId };
     const claimed = await this.ownership.confirmedBy(async () => {
       const claiming = this.#instances.findOneAndUpdate(
-        mayTakeOver ? filter : { ...filter, incarnation: this.#incarnation },
+        from === 'anyone' ? filter : { ...filter, incarnation: { $in: [...from] } },
         {
-          $set: { incarnation: this.#incarnation, heartbeatAt: new Date() },
+          $set: { incarnation: this.incarnation, heartbeatAt: new Date() },
           $setOnInsert: { ...nothingDone },
-          $inc: { claims: 1 },
+          $inc: { claims: isForWork ? 1 : 0 },
         },
         { upsert: true, returnDocument: 'after' },
       );
@@ -192,27 +187,54 @@ export class SyncStore {
     await this.#updateInstance({ $set: { arrivedAt } });
   }
 
+  /**
+   * Records that this instance has begun with a command, by its number: nothing that it sent before can still arrive. A reset
+   * of the instances keeps it, because the coordinator may repeat that.
+   * @throws SyncError SupersededByOtherInstance.
+   */
+  async saveBegun(begunWith: number): Promise<void> {
+    await this.#updateInstance({ $set: { begunWith } });
+  }
+
   /** Records that this instance has copied its part. @throws SyncError SupersededByOtherInstance. */
   async completeCopy(): Promise<void> {
     await this.#updateInstance({ $set: { isCopied: true } });
   }
 
   /**
-   * Forgets everything that any instance has applied and copied: the sync starts over. @throws SyncError
-   * SupersededByOtherInstance.
+   * Forgets everything that any instance has applied and copied: the sync starts over.
+   * @param requireLease - throws if another instance may coordinate.
+   * @throws SyncError SupersededByOtherInstance.
    */
-  async resetInstances(): Promise<void> {
+  async resetInstances(requireLease: () => void): Promise<void> {
     await this.heartbeat();
-    await this.#instances.updateMany({}, { $set: { ...nothingDone } });
+    requireLease();
+    const forgetting = { q: {}, u: { $set: { ...nothingDone } }, multi: true };
+    // It names no incarnation, so nothing else keeps a process that was frozen here from sending it.
+    await this.#write({ update: 'instances', updates: [forgetting] }, this.ownership.require);
   }
 
   /**
-   * Records that this instance is alive, acknowledged by the primary alone: members that are far behind must not make it seem
+   * Records that this instance is alive, acknowledged only by the primary: members that are far behind must not make it seem
    * dead.
    * @throws SyncError SupersededByOtherInstance.
    */
   async heartbeat(): Promise<void> {
     await this.#updateInstance({}, { writeConcern: { w: 1 } });
+  }
+
+  /** Unlike the driver's methods, a command that fails for some of its documents is answered without an error. */
+  async #write(command: Document, assertMaySend: () => void): Promise<void> {
+    const answer = await this.#runDurably(command, assertMaySend);
+    throwWriteErrors(writeAnswer(answer), () => false);
+  }
+
+  async #runDurably(command: Document, assertMaySend: () => void): Promise<CheckedValue> {
+    const durable = { ...command, writeConcern: { w: 'majority', j: true } };
+    return await runCommand(this.#db, checkedWhenSent(durable, assertMaySend), {
+      signal: this.#signal,
+      deadlineMs: 'none',
+    });
   }
 
   async #updateInstance(
@@ -221,7 +243,7 @@ export class SyncStore {
   ): Promise<void> {
     await this.ownership.confirmedBy(async () => {
       const result = await this.#instances.updateOne(
-        { _id: this.#instanceId, incarnation: this.#incarnation },
+        { _id: this.#instanceId, incarnation: this.incarnation },
         { ...update, $set: { ...update.$set, heartbeatAt: new Date() } },
         options,
       );
@@ -258,7 +280,7 @@ export class SyncStore {
 
   async deleteCollection(uuid: UUID): Promise<void> {
     await this.#collections.deleteOne({ _id: uuid });
-    await this.#partitions.deleteMany({ '_id.collection': uuid });
+    await this.partitions.deleteOf(uuid);
   }
 
   async readViews(): Promise<TrackedView[]> {
@@ -277,77 +299,23 @@ export class SyncStore {
 
   /** Forgets collections, views and partitions. */
   async deleteCatalog(): Promise<void> {
-    const all = [this.#partitions, this.#views, this.#collections];
-    await forEachConcurrently(all, all.length, async (collection) => {
-      await collection.deleteMany({});
-    });
-  }
-
-  /**
-   * The partitions that are not copied yet, of each completely partitioned collection, by its UUID as 32 hexadecimal digits.
-   */
-  async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
-    const isEndOrPending = { $or: [{ '_id.index': partitionsEnd }, { isCopied: false }] };
-    const found = this.#partitions.find(isEndOrPending, { signal: this.#signal });
-    const partitions = new Map<string, Partition[]>();
-    const pending: Partition[] = [];
-    for await (const stored of boundedDocuments(found)) {
-      const { collection, index } = partitionKeyIn(this.#partitions, stored);
-      if (index === partitionsEnd) partitions.set(collection.toHexString(false), []);
-      else pending.push(partitionIn(this.#partitions, stored));
-    }
-    for (const partition of pending)
-      partitions.get(partition.collection.toHexString(false))?.push(partition);
-    return partitions;
-  }
-
-  /** Stores all partitions of a collection, replacing the leftovers of an interrupted attempt. */
-  async putPartitions(collection: UUID, partitions: readonly Partition[]): Promise<void> {
-    await this.#partitions.deleteMany({ '_id.collection': collection });
-    await this.#partitions.insertMany(
-      partitions.map(({ index, min, max }) => ({
-        _id: { collection, index },
-        min: storedBound(min),
-        max: storedBound(max),
-        isCopied: false,
-      })),
-    );
-    await this.#partitions.insertOne({ _id: { collection, index: partitionsEnd } });
-  }
-
-  /** Forgets all partitions: the copy begins again. */
-  async deleteAllPartitions(): Promise<void> {
-    await this.#partitions.deleteMany({});
-  }
-
-  /** Forgets the partitions of a collection: it will be copied as a whole. */
-  async deletePartitions(collection: UUID): Promise<void> {
-    await this.#partitions.deleteMany({ '_id.collection': collection });
+    await this.partitions.deleteAll();
+    await this.#views.deleteMany({});
+    await this.#collections.deleteMany({});
   }
 
   /**
    * Records that a partition is on the destination, and its size in bytes. A partition that is not stored with these bounds is
    * not recorded: the proof of the copy finds that.
    */
-  async completePartition(
-    { collection, index, min, max }: Partition,
-    bytes: number,
-  ): Promise<void> {
-    await this.#partitions.updateOne(
-      { _id: { collection, index }, min: storedBound(min), max: storedBound(max) },
-      { $set: { isCopied: true } },
-    );
+  async completePartition(partition: Partition, bytes: number): Promise<void> {
+    await this.partitions.complete(partition);
     await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
 
   /** Records a range that is on the destination by now, but had no record of its copy. */
   async putCopiedPartition(partition: Partition, bytes: number): Promise<void> {
-    const { collection, index, min, max } = partition;
-    await this.#partitions.replaceOne(
-      { _id: { collection, index } },
-      { min: storedBound(min), max: storedBound(max), isCopied: true },
-      { upsert: true },
-    );
+    await this.partitions.putCopied(partition);
     await this.#updateInstance({ $inc: { copiedBytes: bytes } });
   }
 
@@ -372,7 +340,7 @@ export class SyncStore {
   /** The stored records of the copy of each collection, by its UUID as 32 hexadecimal digits. */
   async readCopyEvidence(): Promise<ReadonlyMap<string, CopyEvidence>> {
     const [partitions, copied] = await Promise.all([
-      this.#readStoredPartitions(),
+      this.partitions.readAll(),
       readWhole(this.#collections.find({}, { signal: this.#signal, projection: { isCopied: 1 } })),
     ]);
     return new Map(
@@ -383,24 +351,5 @@ export class SyncStore {
         return [key, { collection, isCopied, partitions: partitions.get(key) ?? null }];
       }),
     );
-  }
-
-  /** All partitions of each completely partitioned collection, by its UUID as 32 hexadecimal digits. */
-  async #readStoredPartitions(): Promise<ReadonlyMap<string, readonly StoredPartition[]>> {
-    const partitions = new Map<string, StoredPartition[]>();
-    const ended = new Set<string>();
-    const all = this.#partitions.find({}, { signal: this.#signal });
-    for await (const stored of boundedDocuments(all)) {
-      const { collection, index } = partitionKeyIn(this.#partitions, stored);
-      const key = collection.toHexString(false);
-      if (index === partitionsEnd) {
-        ended.add(key);
-        continue;
-      }
-      const of = partitions.get(key) ?? [];
-      partitions.set(key, of);
-      of.push(partitionIn(this.#partitions, stored));
-    }
-    return new Map([...ended].map((key) => [key, partitions.get(key) ?? []]));
   }
 }

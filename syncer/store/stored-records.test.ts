@@ -36,6 +36,7 @@ const records = {
     {
       ...{ _id: 'a', incarnation: 'x', resumeToken: new Binary(), appliedTime: time },
       ...{ copiedBytes: 0, eventsApplied: 0, isCopied: true, arrivedAt: null, claims: 1 },
+      begunWith: 1,
       heartbeatAt: new Date(),
     },
   ],
@@ -75,10 +76,12 @@ const mayLack = new Set([
   'ownsCatalog',
   'repairs',
   'comparison',
+  'isPresentSettled',
   'ownedUuids',
   'limits',
   'isSharedByValue',
   'isAdopted',
+  'begunWith',
   'isCopied of partitions',
 ]);
 

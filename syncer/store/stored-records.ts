@@ -43,7 +43,7 @@ function phaseOf(stored: StoredPhase): Phase {
 }
 
 /**
- * The state of a former release says nothing about a reset, nor about whose the catalog is: before the copy that is unknown.
+ * The state of a previous release says nothing about a reset, nor about whose the catalog is: before the copy that is unknown.
  */
 export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
   const record = storedDocument(from, found);
@@ -82,6 +82,10 @@ export function syncRecordIn(from: StoredIn, found: Document): SyncRecord {
       .map((one) => ({ db: one.field('db').text(), time: one.field('time').timestamp() })),
     estimatedTotalBytes: record.orNull('estimatedTotalBytes')?.count() ?? null,
     ownsCatalog: record.optional('ownsCatalog')?.boolean() ?? phase !== 'catalog',
+    // A repair takes the start time back.
+    isPresentSettled:
+      record.optional('isPresentSettled')?.boolean() ??
+      (record.orNull('startTime') !== null || (record.optional('repairs')?.count() ?? 0) > 0),
     ownedUuids:
       record
         .optional('ownedUuids')
@@ -159,6 +163,7 @@ export function instanceIn(from: StoredIn, found: Document): InstanceRecord {
     eventsApplied: record.field('eventsApplied').count(),
     isCopied: record.field('isCopied').boolean(),
     arrivedAt: record.orNull('arrivedAt')?.text() ?? null,
+    begunWith: record.optional('begunWith')?.count() ?? null,
     claims: record.field('claims').count(),
     heartbeatAt: record.field('heartbeatAt').date(),
   };

@@ -19,7 +19,7 @@ export interface Situation {
   readonly commitWarnings: readonly string[];
   /** Why a commit would be refused because of a featureCompatibilityVersion; undefined if it would not. */
   readonly versionRefusal: SyncError | undefined;
-  /** Nobody waits for the answer any more. */
+  /** Nobody waits for the answer. */
   readonly isCallerGone: boolean;
   /** The sync was started with `reversible`. */
   readonly isReversible: boolean;
@@ -74,7 +74,7 @@ export function stateAfter(command: Command, situation: Situation): SyncState {
   return to;
 }
 
-/** A repair begins again what has stopped, unless another process has the sync. */
+/** A repair starts over what has stopped, unless another process has the sync. */
 function isRepair(command: Command, { state, failure }: Situation): boolean {
   const isTaken = state === transitions.repair.from;
   return command === 'repair' && isTaken && failure?.name !== 'SupersededByOtherInstance';

@@ -2,12 +2,15 @@ import type { Timestamp, UUID } from 'mongodb';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from './live-sync.ts';
-import type { CopyEvidence, Partition, Phase, SyncRecord, TrackedCollection } from './records.ts';
+import type { CopyEvidence, Partition, SyncRecord, TrackedCollection } from './records.ts';
 import type { Checkpoint, SyncStore } from './store.ts';
 import type { TrackedCatalog } from './tracked-catalog.ts';
 
 /** How often to look for a commit time that is about to be known. */
 const waitMs = 10;
+
+/** What distinguishes a phase of a sync from the same phase before a repair or a reversal, and of another sync. */
+export type EnteredPhase = Pick<SyncRecord, 'phase' | 'startedAt' | 'reversals' | 'repairs'>;
 
 /** What storing the work on a sync needs. */
 export interface WorkStoreParts extends RetryContext {
@@ -55,25 +58,32 @@ export class WorkStore {
     await this.live.addWarning(warning);
   }
 
-  /** Ends a phase, unless another instance has. */
-  async endPhase(phase: Phase, change: Partial<SyncRecord>): Promise<void> {
-    await this.step('state', async () => {
-      await this.live.update(change, { phase });
+  /**
+   * Ends a phase, unless another instance has, or the sync has started over or been reversed.
+   * @param entered - the sync as it was when this instance entered the phase: a repair and a reversal lead to the same phases again,
+   * and an end that was late must not end theirs.
+   */
+  async endPhase(
+    { phase, startedAt, reversals, repairs }: EnteredPhase,
+    change: Partial<SyncRecord>,
+  ): Promise<void> {
+    await this.#asCoordinator('state', async () => {
+      await this.live.update(change, { phase, startedAt, reversals, repairs });
     });
   }
 
   /**
-   * Forgets everything that any instance has applied and copied: the sync begins again. Not retried: it is part of a step that
+   * Forgets everything that any instance has applied and copied: the sync starts over. Not retried: it is part of a step that
    * first waits for what an attempt has left behind. If it arrived late, it would undo what the instances store next.
    */
   async resetInstances(): Promise<void> {
-    await this.#parts.store.resetInstances();
+    await this.#parts.store.resetInstances(this.#parts.requireLease);
   }
 
   /** Forgets the partitions of all collections. Not retried: it is part of a step that is. */
   async forgetPartitions(): Promise<void> {
     this.requireLease();
-    await this.#parts.store.deleteAllPartitions();
+    await this.#parts.store.partitions.deleteAll();
   }
 
   /** A collection as stored: another coordinator may have changed it. Not retried: callers look again later. */
@@ -90,7 +100,7 @@ export class WorkStore {
 
   /**
    * The time of the commit, for changes of the source that were read before the call. Null if all of them are before it,
-   * whenever it comes: until this instance is given the commit, that is known at once. If they may not be, it waits for the
+   * whenever it comes: until this instance is given the commit, that is known immediately. If they may not be, it waits for the
    * time, which takes as long as a no-op on the source.
    */
   async awaitCommitTime(): Promise<Timestamp | null> {
@@ -101,9 +111,12 @@ export class WorkStore {
     }
   }
 
-  /** The partitions that are not copied yet: see SyncStore.readPartitions. */
+  /** The partitions that are not copied yet: see PartitionStore.readPending. */
   async readPartitions(): Promise<ReadonlyMap<string, readonly Partition[]>> {
-    return await this.step('copy state', async () => await this.#parts.store.readPartitions());
+    return await this.step(
+      'copy state',
+      async () => await this.#parts.store.partitions.readPending(),
+    );
   }
 
   /** Stores the partitions in which a collection is copied. */
@@ -112,7 +125,7 @@ export class WorkStore {
     partitions: readonly Partition[],
   ): Promise<void> {
     await this.#asCoordinator('partitioning', async () => {
-      await this.#parts.store.putPartitions(uuid, partitions);
+      await this.#parts.store.partitions.put(uuid, partitions);
     });
   }
 
@@ -130,6 +143,18 @@ export class WorkStore {
   ): Promise<void> {
     await this.step('copy state', async () => {
       await this.#parts.catalog.completeCollections(collections, bytes);
+    });
+  }
+
+  /**
+   * Records that this instance has begun with the last command: nothing that it sent before can still arrive. An instance that has not
+   * been given the command stores nothing: its work starts again when it is.
+   */
+  async saveBegun(): Promise<void> {
+    const { hasThisInstanceCommand, stored } = this.live;
+    if (!hasThisInstanceCommand) return;
+    await this.step('state', async () => {
+      await this.#parts.store.saveBegun(stored.commandCount);
     });
   }
 
@@ -156,7 +181,7 @@ export class WorkStore {
   async completeUnpartitioned(collection: TrackedCollection, bytes: number): Promise<void> {
     const { store, catalog } = this.#parts;
     await this.#asCoordinator('copy state', async () => {
-      await store.deletePartitions(collection.uuid);
+      await store.partitions.deleteOf(collection.uuid);
       await catalog.completeCollections([collection], bytes);
     });
   }

@@ -1,6 +1,6 @@
 import type { Situation } from '../store/transitions.ts';
 
-/** A situation in which nothing but the state may forbid a command. */
+/** A situation in which only the state may forbid a command. */
 export const everythingHolds: Omit<Situation, 'state'> = {
   canCommit: true,
   commitWarnings: [],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
-import { canRefuse } from './insert-documents.ts';
+import { canRefuse } from './refusing-indexes.ts';
 
 describe('canRefuse', () => {
   const cases: [key: object, expected: boolean, options?: object][] = [
