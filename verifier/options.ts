@@ -54,7 +54,7 @@ export const verifierOptionTable = {
     default: 0,
     range: [0, Number.MAX_SAFE_INTEGER],
     description:
-      'attempt number of the verification: a higher one than recorded starts over, once, whatever the results; a lower one is refused',
+      'attempt number of the verification: a higher one than recorded starts the verification over, once, whatever the results; a lower one is refused',
   },
   id: {
     type: 'string',
@@ -63,14 +63,15 @@ export const verifierOptionTable = {
   clean: {
     type: 'boolean',
     default: false,
-    description: 'delete what the metadata store holds of the verification, and start over',
+    description:
+      'delete everything that the metadata store holds of the verification, and start over',
   },
   comparison: {
     type: 'string',
     default: 'bytes',
     choices: ['bytes', 'hashes'],
     description:
-      'compare documents byte for byte, or by hashes that the servers make of them, so that only documents that differ leave their server',
+      'compare documents byte for byte, or by hashes that the servers compute, so that only documents that differ cross the network',
   },
   reportValues: {
     type: 'boolean',

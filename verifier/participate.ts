@@ -87,9 +87,9 @@ class Participant {
   }
 
   async heartbeat(): Promise<never> {
-    const { signal, stores, identity } = this.#context;
+    const { signal, stores, identity, monitor } = this.#context;
     for (;;) {
-      if (!(await stores.processes.heartbeat())) {
+      if (!(await stores.processes.heartbeat(monitor.retryWarnings.warnings()))) {
         throw new SyncError(
           'SupersededByOtherInstance',
           `another process works on this verification as --id ${identity.id}`,

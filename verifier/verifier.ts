@@ -1,5 +1,5 @@
 import { UUID } from 'mongodb';
-import type { ClusterClient } from '../mongo/cluster-client.ts';
+import { connectCluster, type ClusterClient } from '../mongo/cluster-client.ts';
 import { namedError } from '../mongo/named-error.ts';
 import { verifierDatabase } from '../mongo/namespace.ts';
 import { retrying } from '../mongo/retrying.ts';
@@ -49,6 +49,8 @@ export class Verifier {
   readonly #running: Promise<void>;
   readonly #connected = Promise.withResolvers<undefined>();
   #isConnected = false;
+  /** Why it is not connected yet; undefined before the first attempt has failed. */
+  #connectError: SyncError | undefined;
   /** Why this process cannot work at all. */
   #error: SyncError | undefined;
   #summary: Summary | undefined;
@@ -128,6 +130,11 @@ export class Verifier {
     }
   }
 
+  /** What this process retries, or waits for, at the moment. */
+  get retryWarnings(): readonly string[] {
+    return this.#context.monitor.retryWarnings.warnings();
+  }
+
   /** Differences found by the current pass, or the last one. @param after - `next` of the page before. */
   async mismatches(limit: number, after: string | undefined): Promise<MismatchPage> {
     return await this.#request('mismatches', async () => {
@@ -141,7 +148,7 @@ export class Verifier {
 
   /**
    * The differences that the last pass to end has found, as `lastingMismatches` of the store. Reading them waits for nobody else.
-   * @param gone - aborted when nobody wants them any more.
+   * @param gone - aborted once nobody wants them.
    */
   async *lastingMismatches(
     selection: MismatchSelection,
@@ -175,7 +182,7 @@ export class Verifier {
     });
   }
 
-  /** Resolves once nothing is under way any more, after the signal was aborted. */
+  /** Resolves once nothing is under way, after the signal was aborted. */
   async ended(): Promise<void> {
     await this.#running;
   }
@@ -201,6 +208,21 @@ export class Verifier {
   async #connect(): Promise<void> {
     const { source, destination, metadata, signal, stores, clean } = this.#context;
     const connect = async (): Promise<string> => {
+      try {
+        return await reach();
+      } catch (error) {
+        this.#connectError = namedError(error, 'CheckFailed');
+        throw error;
+      }
+    };
+    const reach = async (): Promise<string> => {
+      // The metadata store may be the destination.
+      const clusters = new Map([
+        [metadata, 'metadata store'],
+        [source, 'source'],
+        [destination, 'destination'],
+      ]);
+      for (const [cluster, name] of clusters) await connectNamed(cluster, name, signal);
       await runCommand(metadata.admin, { hello: 1 }, { signal });
       return JSON.stringify({
         source: await readDeploymentId(source, signal),
@@ -298,6 +320,7 @@ export class Verifier {
       return await orAborted(running, signal);
     } catch (error) {
       if (!deadline.aborted) throw namedError(error, 'CheckFailed');
+      if (!this.#isConnected && this.#connectError) throw this.#connectError;
       throw new SyncError('ClusterUnreachable', 'the metadata store, or a side, does not answer', {
         cause: error,
       });
@@ -324,4 +347,18 @@ export function identityOf(
   attempt: number,
 ): ParticipantContext['identity'] {
   return { verification, id, attempt, incarnation: new UUID().toHexString() };
+}
+
+/** As {@link connectCluster}; the error says which of the clusters it is about. */
+async function connectNamed(
+  cluster: ClusterClient,
+  name: string,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await connectCluster(cluster, signal);
+  } catch (error) {
+    if (!(error instanceof SyncError)) throw error;
+    throw new SyncError(error.name, `the ${name}: ${error.message}`, { cause: error });
+  }
 }

@@ -22,7 +22,7 @@ export class Wakeup {
     await orAborted(this.#next.promise, signal);
   }
 
-  /** Resolves once `wake` has been called since a count was read, and after `ms` milliseconds at the latest. */
+  /** Resolves once `wake` has been called since a count was read, or `ms` milliseconds have passed. */
   async since(count: number, ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (count !== this.#count) return;

@@ -2,10 +2,9 @@ import { SyncError } from '../../service/errors.ts';
 import { genericErrorBody, type Route } from '../../service/http-server.ts';
 import { JsonLines } from '../../service/json-lines.ts';
 import { requireKnown } from '../../service/query-parameters.ts';
-import type { MismatchSummary } from '../../sync-api/json.ts';
+import type { MismatchSummary, VerificationProgress } from '../../sync-api/json.ts';
 import { maxListed, type LastingSummary } from '../store/lasting-mismatches.ts';
 import type { LastingMismatch } from '../store/mismatch-store.ts';
-import type { Summary } from '../store/summary.ts';
 import type { Verifier } from '../verifier.ts';
 import { docMismatch, nsMismatch, typeOf } from './mismatch-forms.ts';
 import { progressBody } from './progress.ts';
@@ -15,7 +14,7 @@ const maxSeconds = 2 ** 32 - 1;
 
 /** The endpoints that migration-verifier has had since its later versions, in its forms. */
 export function lastingRoutes(
-  verifier: Pick<Verifier, 'lastingMismatches' | 'lastingSummary' | 'summary'>,
+  verifier: Pick<Verifier, 'lastingMismatches' | 'lastingSummary' | 'summary' | 'retryWarnings'>,
 ): Route[] {
   return [
     {
@@ -44,8 +43,8 @@ export function lastingRoutes(
       errorBody: genericErrorBody,
       handle: async (_body, query): Promise<MismatchSummary> => {
         const seconds = minDurationOf(query);
-        const summary = await verifier.summary();
-        return summaryBody(summary, await verifier.lastingSummary(seconds * 1000), seconds);
+        const { progress } = progressBody(await verifier.summary(), verifier.retryWarnings);
+        return summaryBody(progress, await verifier.lastingSummary(seconds * 1000), seconds);
       },
     },
   ];
@@ -60,11 +59,10 @@ async function* mapped<T extends object>(
 
 /** The answer of GET /summary. Of what the original tells, it leaves out what is not kept. */
 function summaryBody(
-  summary: Summary,
+  progress: VerificationProgress,
   { ofNamespaces, namespaceKinds, ofDocuments }: LastingSummary,
   minDurationSecs: number,
 ): MismatchSummary {
-  const { progress } = progressBody(summary);
   const total = ofDocuments.kinds.reduce((sum, { count }) => sum + count, 0);
   const namespaceTotal = namespaceKinds.reduce((sum, { count }) => sum + count, 0);
   const named = ofDocuments.namespaces.reduce((sum, { count }) => sum + count, 0);

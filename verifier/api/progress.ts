@@ -2,8 +2,14 @@ import type { VerificationProgress, VerifierProgressAnswer } from '../../sync-ap
 import type { SideName } from '../../mongo/sides.ts';
 import type { Summary } from '../store/summary.ts';
 
-/** The progress of a verification, for the API. All counters are those of the current pass and restart with each pass. */
-export function progressBody(summary: Summary): VerifierProgressAnswer {
+/**
+ * The progress of a verification, for the API. All counters are those of the current pass and restart with each pass.
+ * @param retryWarnings - of this process.
+ */
+export function progressBody(
+  summary: Summary,
+  retryWarnings: readonly string[],
+): VerifierProgressAnswer {
   const { record, counts, mismatchCount, mismatchCounts, mismatches, compared } = summary;
   const { added = 0, processing = 0, failed = 0, completed = 0 } = counts ?? {};
   const error = record?.error;
@@ -40,7 +46,12 @@ export function progressBody(summary: Summary): VerifierProgressAnswer {
       startedAt: record?.startedAt?.toISOString() ?? null,
       completedAt: record?.completedAt?.toISOString() ?? null,
       asOf,
-      warnings: asOf === null ? [] : [staleText(asOf)],
+      warnings: [
+        ...(asOf === null ? [] : [staleText(asOf)]),
+        ...retryWarnings,
+        // Those of an earlier time may be over.
+        ...(asOf === null ? summary.warningsOfOthers : []),
+      ],
     },
   };
 }

@@ -2,7 +2,7 @@ type Json = string | number | boolean | null | readonly Json[] | { readonly [nam
 
 /**
  * A value in canonical extended JSON, in the relaxed form that migration-verifier answers: numbers and dates as such. A number that
- * JSON does not hold exactly stays canonical. A text that is no JSON, since it was shortened, stays a text.
+ * JSON does not hold exactly stays canonical. A text that is not JSON, since it was shortened, stays a text.
  */
 export function relaxedForm(canonical: string): Json {
   try {

@@ -19,7 +19,7 @@ const maxLimit = 1000;
 
 /** The endpoints of the verifier. */
 export function verifierRoutes(
-  verifier: Pick<Verifier, 'check' | 'setWritesOff' | 'summary' | 'mismatches' | 'namespaces'> &
+  verifier: Pick<Verifier, 'check' | 'setWritesOff' | 'mismatches' | 'namespaces'> &
     Parameters<typeof lastingRoutes>[0],
 ): Route[] {
   return [
@@ -47,7 +47,8 @@ export function verifierRoutes(
       method: 'GET',
       path: '/api/v1/progress',
       errorBody: progressErrorBody,
-      handle: async (): Promise<VerifierProgressAnswer> => progressBody(await verifier.summary()),
+      handle: async (): Promise<VerifierProgressAnswer> =>
+        progressBody(await verifier.summary(), verifier.retryWarnings),
     },
     {
       method: 'GET',

@@ -104,7 +104,7 @@ export async function compareRange(
   return compared();
 }
 
-/** How many ids are looked up at once, and their maximum total bytes. */
+/** How many ids are looked up at a time, and their maximum total bytes. */
 const maxIds = 1000;
 const maxIdsLength = 1024 * 1024;
 

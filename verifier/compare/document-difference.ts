@@ -26,7 +26,7 @@ export interface FieldDifference {
   readonly destinationValue?: string;
 }
 
-/** The detail for values that differ in nothing but the value. */
+/** The detail for values that differ only in the value. */
 export const otherValue = 'another value';
 
 /** Maximum length of a displayed value. */

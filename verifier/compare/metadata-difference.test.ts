@@ -256,10 +256,10 @@ describe('metadataDifferences', () => {
       const source = collection({}, index({ name: 'a' }), index({ name: 'c' }));
       assert.deepEqual(metadataDifferences(source, { ...destination, shardIndexes }, final), [
         { kind: 'missingIndex', index: 'a' },
-        { kind: 'extraIndex', index: 'b', detail: 'on s1 alone' },
+        { kind: 'extraIndex', index: 'b', detail: 'only on s1' },
         {
           ...{ kind: 'differentIndex', index: 'c', field: 'unique' },
-          detail: 'not on the source, on s2 alone',
+          detail: 'not on the source, only on s2',
         },
       ]);
     });

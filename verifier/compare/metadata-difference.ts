@@ -100,7 +100,7 @@ function indexDifferencesOfShards(
   }
   return Array.from(found.values(), ({ difference, shards }) => {
     if (shards.length === shardIndexes.size) return difference;
-    const where = `on ${shards.sort().join(', ')} alone`;
+    const where = `only on ${shards.sort().join(', ')}`;
     const { detail } = difference;
     return { ...difference, detail: detail === undefined ? where : `${detail}, ${where}` };
   });

@@ -49,7 +49,7 @@ describe('mismatchOf', () => {
     const again = mismatchOf(namespace, {
       kind: 'missingIndex',
       index: 'a',
-      detail: 'on s1 alone',
+      detail: 'only on s1',
     });
     assert.equal(again.subject, subjects[3]);
   });

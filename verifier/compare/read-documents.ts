@@ -23,7 +23,7 @@ export interface Fetches {
   readonly add: (list: { readonly count: number; readonly bytes: number }) => void;
 }
 
-/** How many documents to request at once: enough for a batch of about one and a half megabytes, judging by those received. */
+/** How many documents to request at a time: enough for a batch of about one and a half megabytes, judging by those received. */
 export class FetchSize implements Fetches {
   #documents = 0;
   #bytes = 0;

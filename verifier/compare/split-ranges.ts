@@ -4,6 +4,7 @@ import { checkedRow } from '../../mongo/checked-value.ts';
 import { canonicalKey } from '../../mongo/canonical-id.ts';
 import { isNoCollection } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { canCutRanges, cutLargeRanges } from '../../mongo/cut-ranges.ts';
 import { rangesBetween, type IdRange, wholeRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { elementsOf, idElement, type RawElement } from '../../mongo/raw-bson.ts';
@@ -12,7 +13,8 @@ import { decodeElement } from '../../mongo/raw-value.ts';
 import { sortedSample } from '../../mongo/sample.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 import { boundDocument, idKey } from './id-key.ts';
-import type { Amount } from './sides.ts';
+import type { ReadContext } from './read-documents.ts';
+import type { Amount, Side } from './sides.ts';
 
 const maxRanges = 1000;
 /** Sampled ids for each range: more samples make the ranges more equal. */
@@ -24,32 +26,45 @@ export interface Sample {
   readonly bytes: number;
 }
 
+/** A collection to split. */
+export interface SplitCollection {
+  readonly namespace: Namespace;
+  /** Its options on the source. */
+  readonly options: Document;
+  /** All its documents. */
+  readonly amount: Amount;
+}
+
 /**
- * Splits a collection into ranges of `_id` of about equal bytes: the first has no lower bound, the last no upper one.
- * @param sizeBytes - of all its documents.
+ * Splits a collection into ranges of `_id` of about equal bytes, none of which has far more documents than the average: the first
+ * has no lower bound, the last no upper one.
  * @param rangeBytes - of a range.
  */
 export async function splitRanges(
-  cluster: ClusterClient,
-  namespace: Namespace,
-  { sizeBytes, rangeBytes }: { readonly sizeBytes: number; readonly rangeBytes: number },
-  signal: AbortSignal,
+  { cluster, isSharded }: Pick<Side, 'cluster' | 'isSharded'>,
+  { namespace, options, amount }: SplitCollection,
+  rangeBytes: number,
+  { signal, readPreference }: Pick<ReadContext, 'signal' | 'readPreference'>,
 ): Promise<IdRange[]> {
-  const count = Math.min(maxRanges, Math.ceil(sizeBytes / rangeBytes));
+  const count = Math.min(maxRanges, Math.ceil(amount.bytes / rangeBytes));
   if (count <= 1) return [wholeRange];
+  const reading = { signal, readPreference };
   const samples: Sample[] = [];
   const sampling = {
     size: count * samplesPerRange,
     stages: [{ $project: { _id: 1, bytes: { $bsonSize: '$$ROOT' } } }],
   };
   const server = hostsOf(cluster.raw);
-  for await (const document of sortedSample(cluster, namespace, sampling, signal)) {
+  for await (const document of sortedSample(cluster, namespace, sampling, reading)) {
     const bound = boundDocument(idKey(document));
     const bytes = elementsOf(document).find(({ name }) => name === 'bytes');
     if (bytes === undefined) throw new MalformedAnswer('a sample without bytes', server);
     if (bound) samples.push({ bound, bytes: bytesIn(bytes, server) });
   }
-  return rangesBetween(boundsOf(samples, count));
+  const sampled = boundsOf(samples, count);
+  if (!canCutRanges({ isSharded }, options)) return rangesBetween(sampled);
+  const even = { namespace, documentCount: amount.documents, wantedRanges: count };
+  return rangesBetween(await cutLargeRanges(cluster, even, sampled, reading));
 }
 
 /** Bounds that split the sorted samples into `count` ranges of about equal weight; no `_id` twice, of any type. */

@@ -33,7 +33,7 @@ export interface ChangeFollowerOptions extends RetryContext {
   /** Changes after this cluster time are followed. */
   readonly from: Timestamp;
   readonly selects: (namespace: Namespace) => Promise<boolean>;
-  /** How far a former coordinator has got. */
+  /** How far a previous coordinator has got. */
   readonly reached: Position | null;
   /** Receives everything that has changed. */
   readonly log: ChangeLog;
@@ -64,6 +64,7 @@ export class ChangeFollower {
     const { signal, logger, monitor, side, reached, log } = this.#options;
     let token: RawDocument | undefined = reached?.token.buffer;
     const patience = new Patience();
+    using warning = monitor.retryWarnings.watch(`change stream of the ${side}`);
     for (let attempt = 0; ; attempt++) {
       try {
         await using cursor = await this.#open(token);
@@ -71,16 +72,21 @@ export class ChangeFollower {
         let isFirst = true;
         for (let batch = await cursor.next(); batch; batch = await cursor.next()) {
           token = await this.#take(batch, isFirst);
+          if (!isFirst) {
+            attempt = 0;
+            patience.reset();
+            warning.clear();
+          }
           isFirst = false;
-          attempt = 0;
-          patience.reset();
         }
       } catch (error) {
         signal.throwIfAborted();
         if (log.hasFailed) throw error;
-        if (!isTransient(error) && !patience.allows(error)) throw streamError(error, side);
+        const reason = patience.reasonToRetry(error, isTransient(error));
+        if (reason === undefined) throw streamError(error, side);
         monitor.addRetry('change stream');
-        logger.warn({ side, attempt, reason: messageOf(error) }, 'reopening the change stream');
+        warning.set(reason);
+        logger.warn({ side, attempt, reason }, 'reopening the change stream');
         await sleep(backoffMs(attempt), signal);
       }
     }
@@ -129,7 +135,7 @@ export class ChangeFollower {
     return token;
   }
 
-  /** Stores what has been noted: at once if nothing else comes, otherwise together with what comes next. */
+  /** Stores what has been noted: immediately if nothing else comes, otherwise together with what comes next. */
   async #store(isQuiet: boolean): Promise<void> {
     const { log, onStored } = this.#options;
     const waitedMs = performance.now() - this.#storedAtMs;

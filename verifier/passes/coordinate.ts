@@ -108,7 +108,7 @@ class Coordinator {
   async run(inBackground: (work: Promise<unknown>) => void): Promise<void> {
     const lease = this.#lease;
     if (lease.record.generation === null && lease.isWritesOff) {
-      // Nothing changes any more: one pass is both the first and the last.
+      // Nothing changes now: one pass is both the first and the last.
       const readAfter = await endTimes(this.#context, this.#begun);
       await this.#plan('last', { isOfAll: true, readAfter });
     }

@@ -16,7 +16,7 @@ export function isChangeNote(note: string): boolean {
 /** How much of the changes a coordinator has noted: recorded with the position after them. */
 export class ChangeNotes {
   readonly #epoch: number;
-  /** What former coordinators have noted. */
+  /** What previous coordinators have noted. */
   readonly #former: readonly ChangeNote[];
   readonly #counts = new Map<number, number>();
 
@@ -63,7 +63,7 @@ export async function expectedNotes(
   const changes = noted
     .filter(({ generation }) => generation > (former?.number ?? -1))
     .map((each) => [changeNote(each), each.count] as const);
-  const expected = [expectedFrom('told by the change streams', new Map(changes))];
+  const expected = [expectedFrom('seen by the change streams', new Map(changes))];
   if (former) {
     const { number: generation, epoch } = former;
     const counts = await tasks.notes({ run, generation, epoch });

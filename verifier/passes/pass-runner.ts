@@ -90,7 +90,7 @@ export class PassRunner {
     this.#lease.wake();
     await rechecks.forgetUpTo(run, number);
     await tasks.forgetOthers(key);
-    // Those of the former pass tell since when a document differs.
+    // Those of the previous pass tell since when a document differs.
     if (former) await mismatches.forgetBefore({ run, generation: former.number });
   }
 

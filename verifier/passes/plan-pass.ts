@@ -91,7 +91,7 @@ function taskOf({ pair, work }: PlannedTask, expected: Amount): Task {
   return { namespace: pair.namespace, work, expected };
 }
 
-/** What is to be compared again in one namespace, besides the documents of single ids. */
+/** What is to be compared again in one namespace, in addition to the documents of single ids. */
 export interface PendingNamespace {
   readonly namespace: Namespace;
   isMetadata: boolean;

@@ -130,7 +130,10 @@ export async function requireSomethingSelected(
 export function filterOf(options: ScopeOptions): Selection | undefined {
   if (selectionOptions.every((option) => options[option] === undefined)) return undefined;
   if (options.verifyAll) {
-    throw new SyncError('InvalidOption', '--verifyAll and a namespace filter exclude each other');
+    throw new SyncError(
+      'InvalidOption',
+      '--verifyAll and a namespace filter are mutually exclusive',
+    );
   }
   try {
     return selectionOf((option) => parsed(options[option]));

@@ -38,7 +38,7 @@ export async function writeReport(
   const identity = { verification, id: 'report', incarnation: 'report', attempt: undefined };
   const store = { signal, logger, monitor: new VerifierMonitor(), db: metadataDb(cluster) };
   const stores = storesOf(store, identity);
-  // If it is unreachable, report that at once.
+  // If it is unreachable, report that immediately.
   await runCommand(cluster.admin, { hello: 1 }, { signal });
   const summary = await readSummary(stores, identity);
   const { record } = summary;

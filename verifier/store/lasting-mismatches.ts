@@ -32,7 +32,7 @@ export async function* lastingMismatches(
   if (latest?.run === pass.run && (latest.generation?.number ?? 0) <= pass.generation + 1) return;
   throw new SyncError(
     'CheckFailed',
-    `pass ${pass.generation} was deleted while its differences were read: not all of them were; ask again`,
+    `pass ${pass.generation} was deleted while its differences were read: the list is incomplete; send the request again`,
   );
 }
 

@@ -1,6 +1,7 @@
 import { BSON, MongoBulkWriteError, type Collection, type Db, type Document } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { verifierDatabase } from '../../mongo/namespace.ts';
+import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { connectionError, isTransient, serverCode } from '../../mongo/server-errors.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
@@ -39,6 +40,9 @@ export async function onStore<T>(
   run: (attempt: number) => Promise<T>,
 ): Promise<T> {
   const named = async (attempt: number): Promise<T> => {
+    // A write has no limit: it waits for a majority as long as that takes.
+    using warning = store.monitor.retryWarnings.watch('metadata store', 'waiting', longWorkMs);
+    warning.set('it has not completed an operation');
     try {
       return await run(attempt);
     } catch (error) {

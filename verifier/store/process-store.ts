@@ -2,11 +2,24 @@ import type { Collection, Document } from 'mongodb';
 import { hasLeaseEnded, leaseEnd } from '../../mongo/lease.ts';
 import { storedDocument } from '../../mongo/stored-document.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
+import { shortened } from '../../service/errors.ts';
 import { leaseMs, onStore, type MetadataStore, type ProcessIdentity } from './metadata-store.ts';
 
 interface StoredProcess extends Document {
   _id: { readonly verification: string; readonly id: string };
 }
+
+/** A process that is alive. */
+export interface LivingProcess {
+  readonly id: string;
+  readonly incarnation: string;
+  /** What it retried, or waited for, at its last heartbeat. */
+  readonly warnings: readonly string[];
+}
+
+/** Of one process, in the metadata store. */
+const maxWarnings = 5;
+const maxWarningLength = 500;
 
 /** The processes that work on a verification. */
 export class ProcessStore {
@@ -21,8 +34,8 @@ export class ProcessStore {
   }
 
   /**
-   * Records that this process is alive, replacing any former one with the same id.
-   * @returns the former one's incarnation.
+   * Records that this process is alive, replacing any previous one with the same id.
+   * @returns the previous one's incarnation.
    */
   async register(): Promise<string | undefined> {
     const { incarnation } = this.#identity;
@@ -36,22 +49,27 @@ export class ProcessStore {
     });
   }
 
-  /** Renews the record that this process is alive. @returns false if another one has its id now. */
-  async heartbeat(): Promise<boolean> {
+  /**
+   * Renews the record that this process is alive.
+   * @param warnings - for the progress of the other processes: bounded here.
+   * @returns false if another one has its id now.
+   */
+  async heartbeat(warnings: readonly string[]): Promise<boolean> {
     const { incarnation } = this.#identity;
+    const alive = this.#alive(warnings);
     return await onStore(this.#store, async () => {
       const filter = { ...this.#key(), incarnation };
-      const { matchedCount } = await this.#processes.updateOne(filter, this.#alive());
+      const { matchedCount } = await this.#processes.updateOne(filter, alive);
       if (matchedCount > 0) return true;
       const other = await this.#processes.findOne(this.#key());
       if (other) return false;
-      await this.#processes.updateOne(this.#key(), this.#alive(), { upsert: true });
+      await this.#processes.updateOne(this.#key(), alive, { upsert: true });
       return true;
     });
   }
 
-  /** Ids of the processes that are alive, and their incarnations. */
-  async living(): Promise<readonly { readonly id: string; readonly incarnation: string }[]> {
+  /** The processes that are alive. */
+  async living(): Promise<readonly LivingProcess[]> {
     return await onStore(this.#store, async () => {
       const { verification } = this.#identity;
       const lives = { $expr: { $not: [hasLeaseEnded('$until')] } };
@@ -63,6 +81,8 @@ export class ProcessStore {
         return {
           id: process.field('_id').field('id').text(),
           incarnation: process.field('incarnation').text(),
+          // A process of an earlier version writes none.
+          warnings: (process.optional('warnings')?.list() ?? []).map((one) => one.text()),
         };
       });
     });
@@ -79,8 +99,11 @@ export class ProcessStore {
     return { _id: { verification, id } };
   }
 
-  #alive(): Document[] {
+  #alive(warnings: readonly string[] = []): Document[] {
     const { incarnation } = this.#identity;
-    return [{ $set: { incarnation, until: leaseEnd(leaseMs) } }];
+    const kept = warnings.slice(0, maxWarnings).map((text) => shortened(text, maxWarningLength));
+    // Literal: the text of an error may begin with a dollar.
+    const $set = { incarnation, until: leaseEnd(leaseMs), warnings: { $literal: kept } };
+    return [{ $set }];
   }
 }

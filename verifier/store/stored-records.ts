@@ -217,7 +217,7 @@ export function rangeTaskIn(from: StoredIn, found: Document): RangeTask {
   const record = storedDocument(from, found);
   const work = workIn(record.field('work'));
   if (work.kind !== 'collection' && work.kind !== 'range')
-    throw record.field('work').error('is of other than documents');
+    throw record.field('work').error('holds something other than documents');
   const read = record.optional('read');
   return {
     key: record.field('_id').text(),

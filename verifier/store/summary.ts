@@ -4,11 +4,15 @@ import type { MismatchView } from '../compare/mismatch.ts';
 import type { Amount } from '../compare/sides.ts';
 import type { ProcessIdentity } from './metadata-store.ts';
 import type { MismatchCounts } from './mismatch-store.ts';
+import type { LivingProcess } from './process-store.ts';
 import { planKey, type TaskCounts, type VerificationRecord } from './records.ts';
 import type { Stores } from './stores.ts';
 
 /** How many differences progress shows. */
 const maxShown = 20;
+
+/** How many warnings of other processes progress shows. */
+const maxWarningsOfOthers = 10;
 
 /** A verification, summed up from the record. */
 export interface Summary {
@@ -24,6 +28,8 @@ export interface Summary {
   readonly compared: Amount;
   /** Ids of the processes that work on it. */
   readonly processes: readonly string[];
+  /** What the others of them retry, or wait for: each begins with an id. */
+  readonly warningsOfOthers: readonly string[];
   /** When it was requested. */
   readonly atMs: number;
   /** False if the metadata store has stopped answering since then: the present state is unknown. */
@@ -71,9 +77,21 @@ async function readOnce(stores: Stores, identity: Summary['identity']): Promise<
       bytes: (record?.totals.bytes ?? 0) + (counts?.compared.bytes ?? 0),
     },
     processes: processes.map(({ id }) => id).sort(),
+    warningsOfOthers: warningsOf(processes.filter(({ id }) => id !== identity.id)),
     atMs,
     isLatest: true,
   };
+}
+
+/** Bounded: a verification may have dozens of processes, which often wait for the same. */
+function warningsOf(processes: readonly LivingProcess[]): readonly string[] {
+  const all = processes
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .flatMap(({ id, warnings }) => warnings.map((warning) => `${id}: ${warning}`));
+  const more = all.length - maxWarningsOfOthers;
+  return more <= 0
+    ? all
+    : [...all.slice(0, maxWarningsOfOthers), `${more} more of other processes`];
 }
 
 /** The record of one namespace. */

@@ -1,4 +1,10 @@
-import { UUID, type AnyBulkWriteOperation, type Collection, type Document } from 'mongodb';
+import {
+  UUID,
+  type AnyBulkWriteOperation,
+  type Collection,
+  type Document,
+  type Filter,
+} from 'mongodb';
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
 import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
@@ -41,7 +47,7 @@ const fixedFields = ['run', 'generation', 'epoch', 'namespace', 'work', 'expecte
 
 /**
  * The tasks of all passes. A task goes from `added` to `processing` to `completed` or `failed`; if the process that claimed it
- * is gone, it returns to `added`. It ends only for the claim that holds it.
+ * has given it up or is gone, it returns to `added`. It ends only for the claim that holds it.
  */
 export class TaskStore {
   readonly #store: MetadataStore;
@@ -172,9 +178,25 @@ export class TaskStore {
 
   /** Releases the tasks of processes that are gone. */
   async releaseOthers(run: string, living: readonly string[]): Promise<void> {
+    await this.#release({ run, owner: { $nin: [...living] } });
+  }
+
+  /** Releases the tasks of a pass that a process has claimed: it carries out none of them. */
+  async releaseOf(plan: PlanKey, owner: string): Promise<void> {
+    const { signal } = this.#store;
+    const claimed = { ...plan, owner };
+    // Nearly always there is none, and a write waits for a majority even if it changes nothing.
+    const found = await onStore(this.#store, async () => {
+      const query = { ...claimed, state: 'processing' } as const;
+      return await this.#tasks.findOne(query, { signal, projection: { _id: 1 } });
+    });
+    if (found !== null) await this.#release(claimed);
+  }
+
+  async #release(claimed: Filter<StoredTask>): Promise<void> {
     await onStore(this.#store, async () => {
       await this.#tasks.updateMany(
-        { run, state: 'processing', owner: { $nin: [...living] } },
+        { ...claimed, state: 'processing' },
         { $set: { state: 'added' }, $unset: { owner: 1, claim: 1 } },
       );
     });

@@ -27,6 +27,7 @@ import {
   type NamespacePair,
 } from '../compare/namespace-pairs.ts';
 import type { RangeComparer } from '../compare/range-comparer.ts';
+import type { Amount } from '../compare/sides.ts';
 import { splitRanges } from '../compare/split-ranges.ts';
 import type { PassKind, Task, TaskWork } from '../store/records.ts';
 
@@ -82,7 +83,7 @@ async function attemptTask(
     case 'metadata':
       return { kind: 'metadata', differences: await metadataOf(context, pair) };
     case 'collection':
-      return await compareCollection(context, pair, expected.bytes);
+      return await compareCollection(context, pair, expected);
     case 'range':
       return { kind: 'documents', comparison: await compareWhole(context, pair, rangeOf(work)) };
     case 'ids': {
@@ -105,9 +106,9 @@ async function metadataOf(
 async function compareCollection(
   context: TaskContext,
   pair: NamespacePair,
-  sizeBytes: number,
+  amount: Amount,
 ): Promise<Outcome> {
-  const { source, signal, kind, rangeBytes } = context;
+  const { source, kind, rangeBytes } = context;
   if (!hasCommonOrder(pair)) {
     const excuse = await excuseOf(context, pair);
     return {
@@ -124,17 +125,13 @@ async function compareCollection(
       comparison: order ? { ...comparison, found: [order] } : comparison,
     };
   }
-  const ranges = await splitRanges(
-    source.cluster,
-    pair.namespace,
-    { sizeBytes, rangeBytes },
-    signal,
-  );
+  const { namespace } = pair;
+  const options = sourceCollection(pair)?.options ?? {};
+  const ranges = await splitRanges(source, { namespace, options, amount }, rangeBytes, context);
   const [only] = ranges;
   if (ranges.length === 1 && only) {
     return { kind: 'documents', comparison: await compareWhole(context, pair, only) };
   }
-  const { namespace } = pair;
   // The expected value is stored with the collection.
   const expected = { documents: 0, bytes: 0 };
   const parts = ranges.map((range): Task => ({ namespace, work: workOf(range), expected }));

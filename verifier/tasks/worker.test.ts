@@ -12,6 +12,8 @@ class Scene {
   /** To be claimed, one list at a time. */
   readonly claims: string[][];
   readonly weights: number[] = [];
+  /** Releases and claims, in their order. */
+  readonly asked: string[] = [];
   readonly begun: string[] = [];
   readonly underWay: string[] = [];
   readonly ended: string[] = [];
@@ -30,7 +32,12 @@ class Scene {
   async run(workers: number): Promise<void> {
     const stores = {
       tasks: {
+        releaseOf: async (_: unknown, owner: string) => {
+          await nextTurn();
+          this.asked.push(`release of ${owner}`);
+        },
         claim: async (_: unknown, weight: number) => {
+          this.asked.push('claim');
           this.weights.push(weight);
           await nextTurn();
           return (this.claims.shift() ?? []).map(taskOf);
@@ -91,6 +98,12 @@ describe('runTasks', () => {
     assert.equal(scene.mostUnderWay, 2);
     assert.ok(scene.weights.every((weight) => weight === 8));
     assert.equal(scene.doneCount, 1);
+  });
+
+  it('releases what it may have left behind, before it claims anything', async () => {
+    const scene = new Scene(['task']);
+    await scene.run(1);
+    assert.deepEqual(scene.asked, ['release of me', 'claim', 'claim']);
   });
 
   it('says nothing of results if there was nothing to do', async () => {

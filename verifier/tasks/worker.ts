@@ -33,6 +33,11 @@ export interface WorkerContext {
 /**
  * Claims tasks of a pass and carries them out, a number of them concurrently, until there is none left to claim. Then all results
  * are stored; tasks of other processes may still be under way.
+ *
+ * Invariant: a claimed task is carried out, or is released. Only its process knows which of its claims it carries out while it is
+ * alive: between two calls of this function, none. So each call releases those that are left from a call that failed, in this
+ * process or by the error of another one, and from a claim that arrived after it was given up. The coordinator releases those of
+ * processes that are gone.
  */
 export async function runTasks(context: WorkerContext): Promise<void> {
   const { stores, plan, kind, owner, workers, task } = context;
@@ -45,6 +50,7 @@ export async function runTasks(context: WorkerContext): Promise<void> {
   let busy = 0;
   let endedCount = 0;
   let isStoring = false;
+  await stores.tasks.releaseOf(plan, owner);
   const take = async (): Promise<ClaimedTask | undefined> => {
     return await mutex.run(async () => {
       if (claimed.length === 0) {
