@@ -51,7 +51,7 @@ const broken: readonly (readonly [string, SchemaNode, SchemaNode | undefined, st
     'an enum loses a value',
     { enum: ['a', 'b'] },
     { enum: ['b'] },
-    'v1.field: a is not allowed any more',
+    'v1.field: a is no longer allowed',
   ],
   [
     'an enum is begun',
@@ -162,21 +162,21 @@ describe('incompatibilities', () => {
         'the scope has changed',
         'names.shortNames has changed',
         'the subresource status is gone',
-        '.spec.a cannot be selected by any more',
+        '.spec.a can no longer be selected by',
       ],
     );
   });
 
-  it('are found where a version is not served any more, and only there', () => {
+  it('are found where a version is no longer served, and only there', () => {
     const both = definitionOf(text).spec.versions.flatMap((version) => [
       version,
       { ...version, name: 'v2' },
     ]);
     const next = definitionOf(text, {}, { versions: both });
     assert.deepEqual(incompatibilities(definitionOf(text), next), []);
-    assert.deepEqual(incompatibilities(next, definitionOf(text)), ['v2 is not served any more']);
+    assert.deepEqual(incompatibilities(next, definitionOf(text)), ['v2 is no longer served']);
     assert.deepEqual(incompatibilities(definitionOf(text), definitionOf(text, { served: false })), [
-      'v1 is not served any more',
+      'v1 is no longer served',
     ]);
   });
 });

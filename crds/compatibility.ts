@@ -29,8 +29,8 @@ const meanings = ['default', 'x-kubernetes-list-type', 'x-kubernetes-list-map-ke
 const passesOld = ['oldSelf.hasValue() || ', '(oldSelf.hasValue() && oldSelf.value() == self) || '];
 
 /**
- * The changes in a definition that break objects, manifests or clients of a former one, each as a sentence. A changed CEL rule
- * counts as a new one: its text does not show which values it rejects. A rule that applies to new values alone breaks no object; that
+ * The changes in a definition that break objects, manifests or clients of a previous one, each as a sentence. A changed CEL rule
+ * counts as a new one: its text does not show which values it rejects. A rule that applies only to new values breaks no object; that
  * what it refuses has never worked is for its author to know.
  */
 export function incompatibilities(former: ServedDefinition, next: ServedDefinition): string[] {
@@ -46,7 +46,7 @@ export function incompatibilities(former: ServedDefinition, next: ServedDefiniti
     ...former.spec.versions.flatMap((version) => {
       const nextVersion = next.spec.versions.find(({ name }) => name === version.name);
       if (!version.served) return [];
-      if (nextVersion?.served !== true) return [`${version.name} is not served any more`];
+      if (nextVersion?.served !== true) return [`${version.name} is no longer served`];
       return [
         ...Object.keys(version.subresources ?? {})
           .filter((name) => !Object.hasOwn(nextVersion.subresources ?? {}, name))
@@ -56,7 +56,7 @@ export function incompatibilities(former: ServedDefinition, next: ServedDefiniti
             ({ jsonPath }) =>
               nextVersion.selectableFields?.some((field) => field.jsonPath === jsonPath) !== true,
           )
-          .map(({ jsonPath }) => `${jsonPath} cannot be selected by any more`),
+          .map(({ jsonPath }) => `${jsonPath} can no longer be selected by`),
         ...narrowings(
           version.schema.openAPIV3Schema,
           nextVersion.schema.openAPIV3Schema,
@@ -117,7 +117,7 @@ function narrowedEnum({ enum: former }: SchemaNode, { enum: next }: SchemaNode):
   if (former === undefined) return ['only some values are allowed now'];
   return former
     .filter((value) => !next.includes(value))
-    .map((value) => `${value} is not allowed any more`);
+    .map((value) => `${value} is no longer allowed`);
 }
 
 function boundOf(node: SchemaNode, name: string, fallback: number): number {

@@ -50,9 +50,16 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   return files;
 }
 
-/** The verifier's pods have the same options as the syncer's; how many there are, `parallelism` says. */
+/**
+ * The verifier's pods have the same options as the syncer's, but for those of what only a sync has; how many there are, `parallelism`
+ * says.
+ */
 function verifierOptions(syncs: Definition): unknown {
-  const { instances: _, ...options } = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
+  const {
+    instances: _,
+    replaceLostPodsAfterSeconds: _replace,
+    ...options
+  } = schemaAt(syncs, 'spec', 'syncer').properties ?? {};
   const text = JSON.stringify(options)
     .replaceAll('sync tool', 'verifier')
     .replaceAll('syncer', 'verifier');

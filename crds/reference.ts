@@ -98,7 +98,7 @@ function rulesSection(node: SchemaNode): string[] {
   const rules = allRules(node, 'spec');
   if (rules.length === 0) return [];
   return [
-    'What the API server refuses, and what it says then:',
+    'What the API server rejects, and its message:',
     '',
     ...rules.map(({ path, message }) => `- \`${path}\`: ${message}`),
     '',

@@ -9,13 +9,14 @@ import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
 import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
-import { objectKey, type KubeObject } from './kube/resource.ts';
+import { objectKey, parseKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
 import { OperandMonitor, type OperandApi } from './operand/monitor.ts';
 import type { OperandStore } from './operand/operand-store.ts';
 import { QuestionTurns } from './operand/question-turns.ts';
+import { onOwnable, tellOfOthers } from './other-operators.ts';
 import { PostponedKeys } from './postponed-keys.ts';
 import { onLease, onOwned, onPod, onResource, onVerification, onVerifiedSync } from './triggers.ts';
 import { VerificationReconciler } from './verification/reconcile.ts';
@@ -32,7 +33,7 @@ const workersPerNamespace = 4;
 
 /** Reconciles the resources of both kinds until the signal is aborted: those of each namespace from when its caches are filled. */
 export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSignal): Promise<void> {
-  const { caches, logger, tokenKey } = runtime;
+  const { caches, logger, tokenKey, owned } = runtime;
   await tokenKey.establish(leading);
   // Who has which destination is known for all namespaces, or for none.
   await caches.leases.synced(leading);
@@ -44,6 +45,10 @@ export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSigna
   const syncs = runClusterSyncs(runtime, shared, leading);
   const verifications = runVerifications(runtime, shared, leading);
   const queues = { clusterSyncs: syncs.add, syncVerifications: verifications.add };
+  // Before a resource is queued, its namespace is to be owned.
+  for (const cache of [caches.clusterSyncs, caches.syncVerifications])
+    cache.addHandler(onOwnable(runtime));
+  tellOfOthers(runtime);
   caches.clusterSyncs.addHandler(onResource(syncs.add));
   caches.clusterSyncs.addHandler(onVerifiedSync(verifications.add, caches.syncVerifications));
   caches.syncVerifications.addHandler(onResource(verifications.add));
@@ -53,7 +58,7 @@ export async function reconcileAll(runtime: OperatorRuntime, leading: AbortSigna
   }
   caches.pods.addHandler(onPod(queues));
   caches.leases.addHandler(onLease(syncs.add));
-  await Promise.all([syncs.ended, verifications.ended]);
+  await Promise.all([syncs.ended, verifications.ended, owned.run(leading)]);
 }
 
 /** A running controller. */
@@ -76,7 +81,7 @@ function runClusterSyncs(
   leading: AbortSignal,
 ): Running {
   const { client, recorder, settings, caches, watched, latest, logger, options } = runtime;
-  const book = new LeaseBook(client, options.leaseNamespace, caches.leases);
+  const book = new LeaseBook(runtime.ownClient, options.leaseNamespace, caches.leases);
   const { isGone, isUnseen } = holderSight(watched, caches.clusterSyncs);
   const claims = new DestinationClaims(book, { ...caches, isGone, isUnseen });
   const holds = new HoldKeeper(book, new Workloads(client), {
@@ -160,22 +165,26 @@ interface ControlledKind<P, C extends string> {
 
 /** Runs a controller, and the monitor of its operands. */
 function runController<P, C extends string>(
-  { logger, metrics, mayAct, watched }: OperatorRuntime,
+  { logger, metrics, mayAct, namespaces }: OperatorRuntime,
   leading: AbortSignal,
   { name, objects, turns, api, reconcilerOf }: ControlledKind<P, C>,
 ): Running {
   const add = (key: string, isUrgent = false): void => {
     controller.queue.add(key, isUrgent);
   };
-  const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand: mayAct });
+  const mayCommand = (key: string): boolean =>
+    mayAct() && namespaces.mayWork(parseKey(key).namespace ?? '');
+  const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const cached = (): string[] => objects.list().map(({ metadata }) => objectKey(metadata));
-  const postponed = new PostponedKeys({ watched, cached, add });
+  const postponed = new PostponedKeys({ namespaces, cached, add });
   const controller = new Controller({
     name,
     reconcile: async (key, context) => {
-      const result = postponed.postpone(key) ? {} : await reconciler.reconcile(key, context);
-      // What was decided when its namespace had just become unknown is decided again.
+      const result = postponed.postpone(key)
+        ? { isPostponed: true }
+        : await reconciler.reconcile(key, context);
+      // What was decided when the operator had just lost its namespace is decided again.
       if (postponed.postpone(key)) reconciler.pause(key);
       return result;
     },

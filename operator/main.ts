@@ -9,6 +9,7 @@ import type { Logger } from '../service/logger.ts';
 import { reconcileAll } from './controllers.ts';
 import { OperatorSource } from './dashboard/operator-source.ts';
 import {
+  isInUse,
   openCaches,
   operandStoreOf,
   watchedBy,
@@ -21,14 +22,19 @@ import { loadKubeConfig } from './kube/transport.ts';
 import { LeaderElector } from './kube/leader-election.ts';
 import { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject } from './kube/resource.ts';
+import { OwnedNamespaces } from './leases/owned-namespaces.ts';
 import { correctionCounter, registerNamespaceMetrics, registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import { TokenKey } from './operand/token-key.ts';
 import { isPodField, overlayFields } from './operand/pod-template.ts';
 import type { NetworkPolicyPeer, OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
+import { workNamespaces } from './work-namespaces.ts';
 
 const controllerName = 'clustersync.dev/operator';
+
+/** How many times longer than its own Lease that of a namespace lasts: there are many of them, and a takeover is not urgent. */
+const ownershipDurations = 4;
 
 /**
  * Runs the operator until the signal is aborted.
@@ -48,43 +54,67 @@ export async function startOperator(
   // The Lease has its own connections, so that it waits for nothing else.
   using electing = new KubeClient(config, metrics);
   const elector = options.leaderElect ? electorOf(electing, options, logger, metrics) : undefined;
-  // A frozen process resumes in the middle of its work: it must notice by itself that its lease has ended.
+  // A frozen process resumes in the middle of its work: it must notice on its own that its lease has ended.
   const mayAct = (): boolean => elector?.isLeader ?? true;
-  using client = new KubeClient(config, metrics, { mayWrite: mayAct });
+  using ownClient = new KubeClient(config, metrics, { mayWrite: mayAct });
+  using client = new KubeClient(config, metrics, {
+    mayWrite: (namespace) => mayAct() && (namespace === undefined || owned.isOwned(namespace)),
+  });
   const recorder = new EventRecorder({
-    client,
+    client: ownClient,
     logger,
     controller: controllerName,
     instance: hostname(),
   });
   const caches = openCaches(client, options, logger);
   const watched = watchedBy(caches, options, logger);
+  const owned = new OwnedNamespaces({
+    client: ownClient,
+    identity: `${options.leaseNamespace}/${options.leaseName}`,
+    leaseDurationMs: options.leaseDurationSeconds * ownershipDurations * 1_000,
+    isInUse: (namespace) => isInUse(caches, namespace),
+    isKnown: (namespace) => watched.isKnown(namespace),
+    logger,
+  });
+  watched.onChange(() => {
+    owned.tryAgain();
+  });
+  const namespaces = workNamespaces(watched, owned);
   const runtime: OperatorRuntime = {
     options,
     logger,
     client,
+    ownClient,
     mayAct,
     metrics,
     recorder,
     caches,
     watched,
+    owned,
+    namespaces,
     latest: new LatestStatuses(),
     corrections: correctionCounter(registry),
     settings: settingsOf(options),
     tokenKey: new TokenKey(
-      client,
+      ownClient,
       { namespace: options.leaseNamespace, name: options.apiKeySecret },
       logger,
     ),
   };
   registerResourceMetrics(registry, {
-    isKnown: ({ metadata }: KubeObject) => watched.isKnown(metadata.namespace ?? ''),
+    isKnown: ({ metadata }: KubeObject) => namespaces.mayWork(metadata.namespace ?? ''),
     ...{ ...caches, latest: runtime.latest, isActive: mayAct },
   });
-  registerNamespaceMetrics(registry, () => watched.named());
+  registerNamespaceMetrics(registry, {
+    named: () => watched.named(),
+    owned: () => (mayAct() ? owned.owned() : new Map()),
+  });
   const whyNotReady = (): string | undefined =>
     watched.whyNotReady() ??
-    (elector?.isInTouch() === false ? 'the leader election is out of touch' : undefined);
+    owned.whyNotReady() ??
+    (elector?.isInTouch() === false
+      ? 'the leader election cannot reach the API server'
+      : undefined);
   await using server = await startHttpServer({
     host: options.host,
     port: options.port,
@@ -184,7 +214,7 @@ function podFieldsOf({ operandPodFields }: OperatorOptions): string[] {
   const fields = namesIn(operandPodFields);
   const unknown = fields.find((field) => !isPodField(field));
   if (unknown === undefined) return fields;
-  const expected = `expected any of ${overlayFields.join(', ')}, and =value only after one that has a text`;
+  const expected = `expected any of ${overlayFields.join(', ')}, and =value only after a field whose value is a string`;
   throw new SyncError('InvalidOption', `--operandPodFields: ${unknown}: ${expected}`);
 }
 

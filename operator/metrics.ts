@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { ClusterSync, ClusterSyncStatus } from './api/clustersync.ts';
 import type { SyncVerification } from './api/sync-verification.ts';
-import type { Condition } from './kube/conditions.ts';
+import { findCondition, type Condition } from './kube/conditions.ts';
 import type { KubeObject } from './kube/resource.ts';
 import type { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
@@ -66,6 +66,18 @@ export function registerResourceMetrics(
   conditionGauge(registry, 'clustersync_condition', 'ClusterSync', syncs);
   gauge(
     registry,
+    'clustersync_not_ready_reason',
+    'Why a ClusterSync is not ready: 1 for the reason of its condition Ready, while that is False.',
+    ['reason'],
+    () =>
+      syncs().flatMap(({ metadata, status }) => {
+        const ready = findCondition(status?.conditions, 'Ready');
+        if (ready?.status !== 'False') return [];
+        return [{ metadata, labels: { reason: ready.reason }, value: 1 }];
+      }),
+  );
+  gauge(
+    registry,
     'clustersync_verification_mismatches',
     'Differences found by the current or last pass of a SyncVerification.',
     [],
@@ -79,20 +91,38 @@ export function registerResourceMetrics(
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
 }
 
-/** Adds the metric of the namespaces that were named. @param named - whether each of them can be watched. */
+/** The sources of the metrics of namespaces. */
+export interface NamespaceMetricsSources {
+  /** Those that were named, and whether each of them can be watched. */
+  readonly named: () => ReadonlyMap<string, boolean>;
+  /** Those with custom resources, and whether the operator owns each of them. */
+  readonly owned: () => ReadonlyMap<string, boolean>;
+}
+
+/** Adds the metrics of namespaces. */
 export function registerNamespaceMetrics(
   registry: Registry,
-  named: () => ReadonlyMap<string, boolean>,
+  { named, owned }: NamespaceMetricsSources,
 ): void {
-  new Gauge({
-    name: 'clustersync_operator_namespace_watched',
-    help: 'Whether the operator can watch a namespace of `watchNamespaces`: 1 or 0.',
-    labelNames: ['namespace'],
-    registers: [registry],
-    collect() {
-      for (const [namespace, isWatched] of named()) this.set({ namespace }, isWatched ? 1 : 0);
-    },
-  });
+  const flag = (name: string, help: string, read: () => ReadonlyMap<string, boolean>): void => {
+    new Gauge({
+      ...{ name, help, labelNames: ['namespace'], registers: [registry] },
+      collect() {
+        this.reset();
+        for (const [namespace, isSo] of read()) this.set({ namespace }, isSo ? 1 : 0);
+      },
+    });
+  };
+  flag(
+    'clustersync_operator_namespace_watched',
+    'Whether the operator can watch a namespace of `watchNamespaces`: 1 or 0.',
+    named,
+  );
+  flag(
+    'clustersync_operator_namespace_owned',
+    'Whether the operator may work in a namespace with custom resources: 0 if another operator does, or its Lease cannot be written.',
+    owned,
+  );
 }
 
 /** Counts changes by others to the operator's objects. */

@@ -7,6 +7,7 @@ import type { KubeClient } from './kube/client.ts';
 import type { EventRecorder } from './kube/event-recorder.ts';
 import type { KubeMetrics } from './kube/metrics.ts';
 import type { KubeObject, Resource } from './kube/resource.ts';
+import type { OwnedNamespaces } from './leases/owned-namespaces.ts';
 import type { LatestStatuses } from './operand/latest-statuses.ts';
 import { managedSelector } from './operand/names.ts';
 import { ObjectCache } from './operand/object-cache.ts';
@@ -15,13 +16,16 @@ import { WatchedNamespaces } from './operand/watched-namespaces.ts';
 import type { TokenKey } from './operand/token-key.ts';
 import type { OperandSettings } from './operand/workload.ts';
 import { namesIn, type OperatorOptions } from './options.ts';
+import type { WorkNamespaces } from './work-namespaces.ts';
 
 /** What all parts of the operator share. */
 export interface OperatorRuntime {
   readonly options: OperatorOptions;
   readonly logger: Logger;
-  /** Writes only while this process leads. */
+  /** Writes while this process leads, and only in namespaces that the operator owns. */
   readonly client: KubeClient;
+  /** Writes while this process leads: what is not of one of its namespaces, such as its own Leases. */
+  readonly ownClient: KubeClient;
   readonly mayAct: () => boolean;
   readonly metrics: KubeMetrics;
   readonly recorder: EventRecorder;
@@ -29,6 +33,8 @@ export interface OperatorRuntime {
   readonly tokenKey: TokenKey;
   readonly caches: ReturnType<typeof openCaches>;
   readonly watched: WatchedNamespaces;
+  readonly owned: OwnedNamespaces;
+  readonly namespaces: WorkNamespaces;
   readonly latest: LatestStatuses<ClusterSyncStatus>;
   readonly corrections: Counter<'kind'>;
 }
@@ -61,6 +67,16 @@ export function openCaches(client: KubeClient, options: OperatorOptions, logger:
       labelSelector: managedSelector,
     }),
   };
+}
+
+/** Whether a namespace has custom resources. */
+export function isInUse(
+  { clusterSyncs, syncVerifications }: OperatorRuntime['caches'],
+  namespace: string,
+): boolean {
+  return [clusterSyncs, syncVerifications].some((cache) =>
+    cache.list().some(({ metadata }) => metadata.namespace === namespace),
+  );
 }
 
 /** Which namespaces the caches know. */

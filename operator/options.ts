@@ -37,7 +37,7 @@ export const operatorOptionTable = {
     type: 'string',
     valueName: 'json',
     description:
-      'peers that syncers and verifiers may reach besides DNS, as a list of NetworkPolicy peers; all by default',
+      'peers that syncers and verifiers may reach in addition to DNS, as a list of NetworkPolicy peers; all by default',
   },
   operandImagePullPolicy: {
     type: 'string',
@@ -55,7 +55,7 @@ export const operatorOptionTable = {
     default: 15,
     range: [3, 3_600],
     description:
-      'time after which another replica takes over from a dead leader; a leader that cannot renew the Lease steps down earlier',
+      'time after which another replica takes over from a leader that is gone; a leader that cannot renew the Lease steps down earlier',
   },
   leaseName: { type: 'string', default: 'clustersync-operator', description: 'name of the Lease' },
   leaseNamespace: {
@@ -67,7 +67,7 @@ export const operatorOptionTable = {
     type: 'string',
     default: 'clustersync-operator-api-key',
     description:
-      'name of the Secret with the key from which the API tokens of syncers and verifiers are derived; it must exist, and is filled if empty',
+      'name of the Secret with the key from which the API tokens of syncers and verifiers are derived; it must exist; if it is empty, the operator creates a key',
   },
   port: {
     type: 'integer',

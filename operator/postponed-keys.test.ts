@@ -2,15 +2,15 @@ import assert from 'node:assert/strict';
 import { PostponedKeys } from './postponed-keys.ts';
 
 describe('postponed keys', () => {
-  it('are queued when their namespace becomes known; those that are cached, when it becomes unknown', () => {
+  it('are queued when the operator may work in their namespace; those that are cached, when it no longer may', () => {
     const known = new Set(['a']);
     const cached: string[] = [];
     const added: string[] = [];
-    let tell = (): void => undefined;
+    let tell: (namespace?: string) => void = () => undefined;
     const postponed = new PostponedKeys({
-      watched: {
-        isKnown: (namespace) => known.has(namespace),
-        isUnseen: (namespace) => namespace !== 'foreign' && !known.has(namespace),
+      namespaces: {
+        mayWork: (namespace) => known.has(namespace),
+        mayLater: (namespace) => namespace !== 'foreign',
         onChange: (listener) => {
           tell = listener;
         },
@@ -39,6 +39,15 @@ describe('postponed keys', () => {
     assert.equal(postponed.postpone('a/one'), true);
     known.add('a');
     tell();
-    assert.deepEqual(added, ['a/one']);
+    assert.deepEqual(added.splice(0), ['a/one']);
+    known.clear();
+    tell('b');
+    assert.deepEqual(added.splice(0), ['b/one']);
+    tell('a');
+    assert.deepEqual(added.splice(0), ['a/one']);
+    assert.deepEqual([postponed.postpone('a/one'), postponed.postpone('b/one')], [true, true]);
+    known.add('a').add('b');
+    tell('a');
+    assert.deepEqual(added, ['a/one'], 'those of the namespace that has changed');
   });
 });

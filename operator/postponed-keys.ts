@@ -1,9 +1,9 @@
 import { parseKey } from './kube/resource.ts';
-import type { WatchedNamespaces } from './operand/watched-namespaces.ts';
+import type { WorkNamespaces } from './work-namespaces.ts';
 
 /** Whose keys are postponed. */
 export interface PostponedKeysOptions {
-  readonly watched: Pick<WatchedNamespaces, 'isKnown' | 'isUnseen' | 'onChange'>;
+  readonly namespaces: WorkNamespaces;
   /** The keys of the objects in the cache. */
   readonly cached: () => readonly string[];
   /** Queues a key. */
@@ -11,36 +11,41 @@ export interface PostponedKeysOptions {
 }
 
 /**
- * Keys of objects in namespaces that cannot be read now: nothing may be decided by what the caches have of these. They are queued when
- * their namespace becomes known; and when it becomes unknown, those of its objects are, to have the work for them ended.
+ * Keys of objects in namespaces where the operator may not work now: it cannot read them, and nothing may be decided by what the caches
+ * have of these, or it does not own them. They are queued when it may work there; when it no longer may, the keys of
+ * the objects there are queued to end the work for them.
  */
 export class PostponedKeys {
-  readonly #watched: PostponedKeysOptions['watched'];
+  readonly #namespaces: WorkNamespaces;
   readonly #keys = new Set<string>();
 
-  constructor({ watched, cached, add }: PostponedKeysOptions) {
-    this.#watched = watched;
-    watched.onChange(() => {
-      for (const key of [...this.#keys]) {
-        if (!this.#isKnown(key)) continue;
+  constructor({ namespaces, cached, add }: PostponedKeysOptions) {
+    this.#namespaces = namespaces;
+    namespaces.onChange((changed) => {
+      const isChanged = (key: string): boolean => [undefined, namespaceOf(key)].includes(changed);
+      for (const key of [...this.#keys].filter(isChanged)) {
+        if (!this.#mayWork(key)) continue;
         this.#keys.delete(key);
         add(key);
       }
-      for (const key of cached()) {
-        if (!this.#isKnown(key) && !this.#keys.has(key)) add(key);
+      for (const key of cached().filter(isChanged)) {
+        if (!this.#mayWork(key) && !this.#keys.has(key)) add(key);
       }
     });
   }
 
   /** Whether a key that is due must wait. */
   postpone(key: string): boolean {
-    if (this.#isKnown(key)) return false;
-    // A namespace of another operator never becomes known.
-    if (this.#watched.isUnseen(parseKey(key).namespace ?? '')) this.#keys.add(key);
+    if (this.#mayWork(key)) return false;
+    if (this.#namespaces.mayLater(namespaceOf(key))) this.#keys.add(key);
     return true;
   }
 
-  #isKnown(key: string): boolean {
-    return this.#watched.isKnown(parseKey(key).namespace ?? '');
+  #mayWork(key: string): boolean {
+    return this.#namespaces.mayWork(namespaceOf(key));
   }
+}
+
+function namespaceOf(key: string): string {
+  return parseKey(key).namespace ?? '';
 }

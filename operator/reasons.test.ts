@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 
 const root = new URL('../', import.meta.url);
-const folders = 'operator/{clustersync,commit,verification,operand}/*.ts';
+const folders = 'operator/{.,clustersync,commit,verification,operand}/*.ts';
 
 describe('docs/reference/conditions.md', () => {
   it('explains every reason', () => {

@@ -10,7 +10,7 @@ import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
-/** The input of the status, besides the resource itself. */
+/** The input of the status, apart from the resource itself. */
 export interface StatusInput {
   readonly clusterSync: ClusterSync;
   readonly nowMs: number;
@@ -18,6 +18,8 @@ export interface StatusInput {
   readonly instances: readonly InstanceView[];
   /** Why the operator cannot run the instances at all. */
   readonly blocker: ConditionCause | undefined;
+  /** When the pods were last given changed Secrets, as far as their StatefulSet records it. */
+  readonly secretsChangedAt: string | undefined;
   /** What is wrong with the Secrets that running pods have read. */
   readonly secretProblem: ConditionCause | undefined;
 }
@@ -105,7 +107,7 @@ export function assess(input: StatusInput): Assessment {
   };
 }
 
-/** The assessment of a sync that is not worked on: shows nothing of how far it is. */
+/** The assessment of a sync that is not worked on: shows no progress. */
 export function asIdle(assessment: Assessment): Assessment {
   return {
     ...assessment,

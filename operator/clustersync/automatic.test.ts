@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { secondTime } from '../kube/micro-time.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { hashOfOptions } from '../commit/hold.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
@@ -28,6 +29,8 @@ const { idle, copy, changes, paused, committing, committed } = answers;
 
 describe('a ClusterSync that is committed automatically', () => {
   const laggard = changed(changes, { lagTimeSeconds: 11 });
+  const early = { commit: { ...automatic, notBefore: secondTime(nowMs + 1_000) } };
+  const over = { commit: { ...automatic, notAfter: secondTime(nowMs) } };
   const cases: readonly (readonly [
     what: string,
     world: World,
@@ -52,6 +55,23 @@ describe('a ClusterSync that is committed automatically', () => {
       'ChangeApplication: False Committing',
     ],
     ['waits for its lag', runningWorld(laggard), {}, [], 'ChangeApplication: False WaitingForLag'],
+    ['waits for its window', runningWorld(changes), early, [], 'ChangeApplication: True InSync'],
+    [
+      'is told to, and waits for its window',
+      runningWorld(changes),
+      { ...early, state: 'Committed' },
+      [],
+      'ChangeApplication: False WaitingForWindow',
+    ],
+    ['has missed its window', runningWorld(changes), over, [], 'Stalled: False CommitWindowMissed'],
+    ['copies after its window', runningWorld(copy), over, [], 'InitialCopy: False InitialCopy'],
+    [
+      'continues after its window',
+      runningWorld(committing),
+      over,
+      [],
+      'Committing: False Committing',
+    ],
     [
       'waits for its lag, also when it is to be committed',
       runningWorld(laggard),
@@ -114,6 +134,18 @@ describe('a ClusterSync that is committed automatically', () => {
       assert.equal(phaseAndReadiness(decision.status), expected);
     });
   }
+
+  it('says when its window opens, and looks again by then', () => {
+    const decision = decideIn(runningWorld(changes), early);
+    const text = `the automatic commit waits until ${secondTime(nowMs + 1_000)} (spec.commit.notBefore)`;
+    assert.equal(
+      readyMessage(decision.status),
+      `changes from the source are being applied; ${text}`,
+    );
+    assert.ok(decision.requeueAfterMs <= 1_000);
+    assert.ok(decideIn(runningWorld(changes), {}).requeueAfterMs > 1_000);
+    assert.deepEqual(decision.commit, { kind: 'none' });
+  });
 
   it('is committed by all instances at once, and by none before all can', () => {
     const spec = { commit: automatic };

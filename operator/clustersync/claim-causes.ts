@@ -32,7 +32,7 @@ export function claimCause({ metadata }: ClusterSync, claim: Claim): ConditionCa
       const holder = isNeighbour ? `the ClusterSync ${key}` : 'a ClusterSync of another namespace';
       const message =
         key === objectKey(metadata)
-          ? `the destination (${claim.host}) belongs to a former ClusterSync ${key}: this one starts when the pods of the former are gone`
+          ? `the destination (${claim.host}) belongs to a previous ClusterSync ${key}: this one starts when the pods of that one are gone`
           : `the destination (${claim.host}) belongs to ${holder}: this one starts when the other is deleted and its pods are gone`;
       return { reason: 'DestinationInUse', message, level: 'warning' };
     }

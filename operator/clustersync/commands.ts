@@ -17,7 +17,7 @@ export interface InstanceCommand {
   readonly command: Command<SyncerCommand>;
 }
 
-/** What the commands depend on, besides the resource. */
+/** What the commands depend on, apart from the resource. */
 export interface CommandInput {
   readonly views: readonly InstanceView[];
   readonly source: SourceFinding;

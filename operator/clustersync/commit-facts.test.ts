@@ -50,11 +50,12 @@ describe('the facts of an automatic commit', () => {
   const instance = { id: 'old', podName: 'orders-syncer-0' };
   const pod = podState(runningPod(), 'syncer');
   const observation = observationOf(saysNone);
+  const untroubled = { blocker: undefined, secretsChangedAt: undefined, secretProblem: undefined };
 
   function factsOf(parts: Partial<CommitInput>, isWithoutInstance = false): CommitFacts {
     const instances = isWithoutInstance ? [] : [{ instance, pod, observation }];
     const input = { clusterSync: sync, nowMs, finding, instances };
-    const assessment = assess({ ...input, blocker: undefined, secretProblem: undefined });
+    const assessment = assess({ ...input, ...untroubled });
     return commitFacts(
       { ...input, assessment, isUnclaimed: false, isToBeginAgain: false, ...parts },
       { hold: holdOf(automatic), workloads: undefined, verifications: [], isHeardOf: () => true },
@@ -78,13 +79,7 @@ describe('the facts of an automatic commit', () => {
   it('are that it waits for the source to be confirmed, and for a lag that is known', () => {
     const { obstacle } = factsOf({ finding: { ...finding, isConfirmed: false } });
     assert.equal(obstacle?.cause?.reason, 'WaitingForCanCommit');
-    const input = {
-      clusterSync: sync,
-      nowMs,
-      finding,
-      blocker: undefined,
-      secretProblem: undefined,
-    };
+    const input = { clusterSync: sync, nowMs, finding, ...untroubled };
     const instances = [{ instance, pod, observation }];
     const assessment = { ...assess({ ...input, instances }), lagTimeSeconds: undefined };
     const unknown = factsOf({ assessment }).obstacle;

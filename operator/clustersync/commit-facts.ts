@@ -22,9 +22,9 @@ import { isAtLeast } from './stage.ts';
 import { textUntilCanCommit, textUntilConfirmed, type Assessment } from './assessment.ts';
 import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
-import { doubtOfAll, obstacleOfVerification } from './verification-gate.ts';
+import { doubtOfAll } from './verification-gate.ts';
 
-/** What an automatic commit depends on, besides the sync. */
+/** What an automatic commit depends on, apart from the sync. */
 export interface CommitWorld {
   readonly hold: Hold | undefined;
   /** Undefined if they have not been read. */
@@ -44,7 +44,7 @@ export interface CommitInput {
   readonly instances: readonly InstanceView[];
   /** Whether the destination belongs to another ClusterSync. */
   readonly isUnclaimed: boolean;
-  /** Whether the sync is about to begin again: it is being ended to start over, or its repair is requested. */
+  /** Whether the sync is about to start over: it is being ended to start over, or its repair is requested. */
   readonly isToBeginAgain: boolean;
 }
 
@@ -141,19 +141,14 @@ function obstacleOf(
     const message = `the lag is ${lag}: the commit waits for a lag of at most ${options.maxLagSeconds} s`;
     return waiting('WaitingForLag', message);
   }
-  const { verificationRef } = options;
-  if (!verificationRef) return undefined;
-  const ofVerification = obstacleOfVerification(
-    clusterSync,
-    verifications.find(({ metadata }) => metadata.name === verificationRef.name),
-    {
-      isQuiet: hold !== undefined,
-      isAskedAgain: options.workloads !== undefined && !hold,
-      isHeardOf,
-      syncStartedAt: syncStartIn(clusterSync, assessment),
-    },
-  );
-  return ofVerification && { cause: ofVerification };
+  const doubt = doubtOfAll(clusterSync, verifications, {
+    isOfCommit: true,
+    isQuiet: hold !== undefined,
+    isAskedAgain: options.workloads !== undefined && !hold,
+    isHeardOf,
+    syncStartedAt: syncStartIn(clusterSync, assessment),
+  });
+  return doubt && { cause: doubt };
 }
 
 /** Why no SyncVerification shows that the destination has the data of the source: see {@link doubtOfAll}. */
@@ -163,7 +158,8 @@ export function verificationDoubt(
   { verifications, isHeardOf }: CommitWorld,
 ): ConditionCause | undefined {
   const syncStartedAt = syncStartIn(clusterSync, assessment);
-  return doubtOfAll(clusterSync, verifications, { isHeardOf, syncStartedAt });
+  const asked = { isOfCommit: false, isQuiet: false, isAskedAgain: false } as const;
+  return doubtOfAll(clusterSync, verifications, { ...asked, isHeardOf, syncStartedAt });
 }
 
 function syncStartIn(

@@ -1,4 +1,5 @@
 import type { ClusterSync } from '../api/clustersync.ts';
+import { textUntilWindow } from '../commit/window.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import { secretProblemConditions } from '../operand/warnings.ts';
@@ -36,6 +37,8 @@ export interface Situation {
   readonly lagTimeSeconds: number | undefined;
   /** Why no verification shows that the destination has the data of the source. */
   readonly doubt: ConditionCause | undefined;
+  /** When an automatic commit may begin, if that is still to come. */
+  readonly opensAt: string | undefined;
   /** The largest lag that an instance has last reported; undefined if one has never reported it. */
   readonly reportedLagSeconds: number | undefined;
 }
@@ -154,9 +157,10 @@ function readinessOf(situation: Situation): ReadyCause {
     return { kind: 'reconciling', reason: 'Resuming', message: 'the sync is about to resume' };
   }
   if (state === 'Running' && stage === 'changes') {
-    return isInSync(situation)
-      ? { kind: 'ready', reason: 'InSync', message: here.message }
-      : { kind: 'ready', reason: 'CatchingUp', message: catchingUpText(situation, here.message) };
+    const { reason, message } = isInSync(situation)
+      ? { reason: 'InSync', message: here.message }
+      : { reason: 'CatchingUp', message: catchingUpText(situation, here.message) };
+    return { kind: 'ready', reason, message: withWindow(situation, message) };
   }
   if (suspend && stage === 'idle') {
     return { kind: 'reconciling', reason: 'Suspended', message: suspended.message };
@@ -168,7 +172,7 @@ function readinessOf(situation: Situation): ReadyCause {
 /** Beyond this lag the destination is said to be catching up: an idle source writes a no-op at least every 10 s. */
 const inSyncLagSeconds = 60;
 
-/** Absence of errors is no proof: the instances have to report how far they are. Instances that stop answering are a cause. */
+/** Absence of errors is not proof: the instances have to report progress. Instances that stop answering are a cause. */
 function isInSync({ reportedLagSeconds }: Situation): boolean {
   return reportedLagSeconds !== undefined && reportedLagSeconds <= inSyncLagSeconds;
 }
@@ -179,8 +183,15 @@ function catchingUpText({ reportedLagSeconds }: Situation, text: string): string
     : `${text}, ${reportedLagSeconds} s behind the source`;
 }
 
-function readinessBeforeCommit({ canCommit, commitObstacles, finding }: Situation): ReadyCause {
+function withWindow({ opensAt }: Situation, text: string): string {
+  return opensAt === undefined ? text : `${text}; ${textUntilWindow(opensAt)}`;
+}
+
+function readinessBeforeCommit(situation: Situation): ReadyCause {
+  const { canCommit, commitObstacles, finding, opensAt } = situation;
   const kind = 'reconciling';
+  if (opensAt !== undefined)
+    return { kind, reason: 'WaitingForWindow', message: textUntilWindow(opensAt) };
   if (canCommit && finding.isConfirmed) {
     return { kind, reason: 'Committing', message: 'the commit is being sent' };
   }

@@ -4,21 +4,19 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
-import {
-  missingSecret,
-  secretProblem,
-  secretsHashOf,
-  type OperandSecrets,
-} from '../operand/operand-secrets.ts';
+import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { optionsCause } from '../operand/option-rules.ts';
+import { withOverdueEnd, type PodState } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
+import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
 import {
   unlessUnstartable,
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
 import { planCommit, type CommitStep } from '../commit/plan.ts';
+import { untilOpenMs } from '../commit/window.ts';
 import { commitFacts, commitStatus, verificationDoubt, type CommitWorld } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
@@ -39,6 +37,13 @@ import {
   syncerPort,
 } from './resources.ts';
 import type { InstanceView } from './instance-causes.ts';
+import {
+  planLostPod,
+  replacementText,
+  type LostPod,
+  type LostPodPlan,
+  type NodeView,
+} from './lost-pods.ts';
 import { limitCommands, limitsCause } from './limits.ts';
 import {
   assessedForReset,
@@ -59,7 +64,7 @@ import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
-/** Everything that a decision depends on, besides the resource. */
+/** Everything that a decision depends on, apart from the resource. */
 export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
@@ -79,6 +84,10 @@ export interface World extends OperandSecrets {
   readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
   /** Why the API server rejected the objects. */
   readonly rejection?: ConditionCause | undefined;
+  /** The nodes of pods that may be lost, by name; undefined if they have not been read. */
+  readonly nodes?: ReadonlyMap<string, NodeView> | undefined;
+  /** Why the API server has refused to delete pods, by their UIDs. */
+  readonly undeleted?: ReadonlyMap<string, string> | undefined;
 }
 
 /** What to do. */
@@ -86,6 +95,10 @@ export interface Decision {
   readonly objects: OperandObjects | undefined;
   /** Scale down to no pods. */
   readonly toStop: StatefulSet | undefined;
+  /** The nodes to read before it is known which pods are lost. */
+  readonly nodesToRead: readonly string[];
+  /** Pods to delete, which their nodes do not end. */
+  readonly lostPods: readonly LostPod[];
   /** The processes to observe, by the id of the instance. */
   readonly targets: ReadonlyMap<string, MonitorTarget>;
   /** The process to ask for the topology of the source. */
@@ -130,20 +143,31 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const finding = findingOf(clusterSync.status?.source, world.sourceView, clusterSync.spec);
   // What determines the number of pods is stored before they are created, so that another operator can continue from there.
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
+  // Running pods have already read their Secrets: a missing one is not a reason to report that the sync does not continue.
+  const unclaimed = claimCause(clusterSync, world.claim);
+  const isHandsOff =
+    clusterSync.spec.suspend ||
+    isLetGo(clusterSync) ||
+    isDeletedInForeground(clusterSync) ||
+    unclaimed !== undefined;
+  const isResting = isAtRest(clusterSync);
+  const plans: LostPodPlan[] = [];
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
-    const state = pod && syncerPodState(pod, instances, world.token);
+    const lost: LostPodPlan =
+      pod && !isHandsOff && !isResting ? planLostPod(pod, clusterSync, world) : { kind: 'none' };
+    plans.push(lost);
+    const overdue = pod && withOverdueEnd(syncerPodState(pod, instances, world.token), pod, nowMs);
+    const state = overdue && withReplacement(overdue, lost);
     const observation = isSourceKnown ? observations.get(instance.id) : silenceOf(world.sourceView);
     return {
       instance,
       pod: state,
-      // The status keeps what a former process said; it does not count as an answer of this one.
+      // The status keeps what a previous process said; it does not count as an answer of this one.
       observation: observation?.process === state?.process ? observation : undefined,
       refusal: world.podRefusals?.get(instance.podName),
     };
   });
-  // Running pods have already read their Secrets: a missing one is no reason to report that the sync does not continue.
-  const unclaimed = claimCause(clusterSync, world.claim);
   const unproven = missingProofCause(world.claim, views);
   const isUnclaimed = unclaimed !== undefined || world.claim.kind === 'open';
   const isContested =
@@ -151,7 +175,6 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isClaimed =
     world.claim.kind === 'held' || (world.claim.kind === 'unreadable' && world.claim.isHeld);
   const isLost = world.claim.kind === 'taken' || world.claim.kind === 'broken';
-  const isResting = isAtRest(clusterSync);
   const trust = isResting ? ({ kind: 'plain' } as const) : trustOf(clusterSync, world);
   const untrusted = trust.kind === 'unknown' ? trust.cause : undefined;
   const disallowed = optionsCause(clusterSync.spec.syncer, settings, 'syncer');
@@ -167,6 +190,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const shown = isDry(dryRun) ? views.map(withoutCommand) : views;
   const input = {
     ...{ clusterSync, nowMs, finding, instances: shown, blocker },
+    secretsChangedAt: recordedChange(world.statefulSet),
     secretProblem:
       isResting || !world.statefulSet || world.statefulSet.spec?.replicas === 0
         ? undefined
@@ -194,11 +218,6 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     world.commit,
   );
   const plan = clusterSync.spec.suspend ? undefined : planCommit(facts);
-  const isHandsOff =
-    clusterSync.spec.suspend ||
-    isLetGo(clusterSync) ||
-    isDeletedInForeground(clusterSync) ||
-    unclaimed !== undefined;
   const finalizers =
     clusterSync.spec.suspend && clusterSync.spec.onDelete !== 'Keep'
       ? undefined
@@ -218,6 +237,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const preflight = { dryRun, outlook: start.outlook };
   const report = {
     status: commitStatus(facts, plan),
+    opensAt: plan?.opensAt,
     doubt: verificationDoubt(clusterSync, assessment, world.commit),
     cause: gravestCause([
       plan?.cause,
@@ -233,10 +253,13 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   // Pods are not created if nothing could be learned about them.
   const isNotToBeMade =
     untrusted !== undefined || (world.sourceView.kind === 'refused' && !isSourceKnown);
-  const secretsHash =
-    isNotToBeMade && !world.statefulSet ? undefined : secretsHashOf(world, world.statefulSet);
+  const { statefulSet } = world;
+  const secretsRecord =
+    isNotToBeMade && !statefulSet
+      ? undefined
+      : secretsRecordOf(world, { statefulSet, nowMs, hasPods: !isResting });
   const isToStop =
-    // Its pods would continue a sync that they find there, whatever they are told.
+    // Its pods would continue a sync that they find there, whatever they receive.
     isLost ||
     // They have nothing more to do, and the rest of what they should be made of cannot be applied.
     (isResting && !isHandsOff && (disallowed ?? rejection) !== undefined);
@@ -244,13 +267,13 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     missing ?? unclaimed ?? untrusted ?? (rejection?.level === 'warning' || !finding.source);
   return {
     objects:
-      isHandsOff || disallowed !== undefined || secretsHash === undefined || isSourceNew
+      isHandsOff || disallowed !== undefined || secretsRecord === undefined || isSourceNew
         ? undefined
         : unlessUnstartable(
             syncerObjects(
               clusterSync,
               {
-                ...{ instances, isResting, secretsHash, token: world.token },
+                ...{ instances, isResting, secretsRecord, token: world.token },
                 isContested: isContested || heldBack,
               },
               settings,
@@ -259,6 +282,8 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             missing ?? untrusted,
           ),
     toStop: isToStop && world.statefulSet?.spec?.replicas !== 0 ? world.statefulSet : undefined,
+    nodesToRead: [...new Set(plans.flatMap((plan) => (plan.kind === 'look' ? plan.node : [])))],
+    lostPods: plans.flatMap((plan) => (plan.kind === 'delete' ? plan.pod : [])),
     targets,
     sourceTarget,
     check: start.request,
@@ -282,10 +307,20 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
             ? committedResyncMs
             : resyncMs,
       ...((facts.hold ?? plan?.cause?.level === 'waiting') ? [commitMs] : []),
+      ...(plan?.opensAt === undefined ? [] : [untilOpenMs(plan.opensAt, nowMs)]),
       ...(isSourceNew || reset.kind === 'done' || isNew(status, clusterSync) ? [0] : []),
+      ...plans.flatMap((plan) => (plan.kind === 'wait' ? plan.untilMs - nowMs : [])),
       ...views.flatMap(({ observation }) => (observation ? dueMs(observation, nowMs) : [])),
     ),
   };
+}
+
+/** The same, and in the cause, if its node is unresponsive, what the operator does about it. */
+function withReplacement(state: PodState, plan: LostPodPlan): PodState {
+  const { cause } = state;
+  return cause
+    ? { ...state, cause: { ...cause, message: `${cause.message}${replacementText(plan)}` } }
+    : state;
 }
 
 /** Whether a repair is about to be recorded, which is then sent. */
@@ -301,7 +336,7 @@ function silenceOf(view: SourceView): InstanceView['observation'] {
   return { process, answer: undefined, askedMs, unreachable, command: undefined };
 }
 
-/** While the sync is being ended, or this is about to be recorded, the instances are told nothing else. */
+/** While the sync is being ended, or this is about to be recorded, the instances receive no other command. */
 function commandsFor(
   clusterSync: ClusterSync,
   { reset, repair }: { readonly reset: ResetPlan; readonly repair: RepairPlan },
@@ -323,7 +358,7 @@ function commandsFor(
         ...commandsOf(clusterSync, input),
         ...repairCommands(clusterSync, repair, nowMs),
       ];
-      // An instance is told one thing at a time.
+      // An instance receives one command at a time.
       const limits = limitCommands(clusterSync, views, nowMs).filter(
         ({ id }) => !steps.some((step) => step.id === id),
       );

@@ -26,7 +26,7 @@ import { isSyncerPodName, syncerName } from './resources.ts';
 
 /** Whether a ClusterSync may use its destination. */
 export type Claim =
-  /** `takenFrom`: the former holder, whose claim was broken, if it was taken over just now. */
+  /** `takenFrom`: the previous holder, whose claim was broken, if it was taken over just now. */
   | { readonly kind: 'held'; readonly takenFrom?: LeaseHolder }
   /**
    * No syncer of this one has proven a login yet. `isContested`: another ClusterSync holds a host of this name, in some deployment, and it
@@ -57,7 +57,7 @@ type Claims = Pick<LeaseBook, 'get' | 'list' | 'put' | 'remove'>;
 const hostAnnotation = 'clustersync.dev/destination-host';
 /** On the Leases of one host for one deployment. */
 const deploymentAnnotation = 'clustersync.dev/destination-deployment';
-/** On the Lease of a host alone that others may write with two labels: former versions did not tell these apart. */
+/** On the Lease of a host without a deployment that others may write with two labels: previous versions did not distinguish these. */
 const fullAnnotation = 'clustersync.dev/destination-is-full';
 /** On the Lease of a host: breaks the claim of the holder that it names, and not that of another one that may have it by then. */
 export const breakAnnotation = 'clustersync.dev/break-claim-of';
@@ -68,7 +68,7 @@ const maxAttempts = 5;
 
 /**
  * Gives a destination to one ClusterSync at a time: Leases for each of its hosts say which, see {@link wantedKeys}. Naming a host claims
- * nothing before a syncer has logged in there. The claim is released when the ClusterSync is deleted and nothing of it runs any more.
+ * nothing before a syncer has logged in there. The claim is released when the ClusterSync is deleted and nothing of it still runs.
  */
 export class DestinationClaims {
   readonly #book: Claims;
@@ -198,7 +198,7 @@ export class DestinationClaims {
   }
 
   /**
-   * The Leases of former versions, for a host alone, of names written with two labels. Their deployment is unknown: they count for every
+   * The Leases of previous versions, for a host without a deployment, of names written with two labels. Their deployment is unknown: they count for every
    * deployment until the holder's syncer has reported its own.
    */
   #oldKeys(wish: DestinationWish): readonly ClaimKey[] {
@@ -211,7 +211,7 @@ export class DestinationClaims {
 
   /**
    * Releases old Leases that a claimant has replaced: its own, and those of holders that have lost them.
-   * @returns the former holders other than itself.
+   * @returns the previous holders other than itself.
    */
   async #replaceOld(
     { uid }: LeaseHolder,
@@ -294,7 +294,7 @@ export class DestinationClaims {
   }
 }
 
-/** Whether a former version made the Lease, without recording how its holder writes the host. */
+/** Whether a previous version made the Lease, without recording how its holder writes the host. */
 function isOldOf({ isFull }: ClaimKey, { metadata }: Lease): boolean {
   return isFull && metadata.annotations?.[fullAnnotation] === undefined;
 }

@@ -2,7 +2,7 @@ import { parseConnectionString } from '../../mongo/connection-options.ts';
 
 /** A host that a connection string names. */
 export interface DestinationHost {
-  /** Normalized, with its port; followed by the name that its servers are told instead, if there is one. */
+  /** Normalized, with its port; followed by the name that its servers receive instead, if there is one. */
   readonly host: string;
   /**
    * `ambiguous`: written with two labels. `db.shop` is the Service `db` of the namespace `shop`, unless a pod finds a pod `db` of a Service
@@ -12,17 +12,17 @@ export interface DestinationHost {
   readonly form: 'ambiguous' | 'full' | 'other';
 }
 
-/** Between a host and what its servers are told. */
+/** Between a host and the server name sent to it. */
 const asName = ' as ';
 
 /**
  * Identifies the deployment that a connection string leads to, without asking it: by the normalized names of its hosts.
  * Strings with a host in common lead to the same deployment. Names whose equality only a name server could tell
- * (aliases, addresses, `mongodb+srv`) count as different. So does a host whose servers are told another name (SNI): a proxy may lead to
+ * (aliases, addresses, `mongodb+srv`) count as different. So does a host whose servers receive another name (SNI): a proxy may lead to
  * another deployment by it, one of the user's own.
  *
  * @param namespace - of the pods that use the string: a name of one label is that of a Service there.
- * @param serverName - what the servers are told instead of the names of the hosts.
+ * @param serverName - the server name (SNI) that the servers receive instead of the names of the hosts.
  * @returns sorted, without duplicates, as `full` if it is also written in full; undefined if it is not a connection string. Contains
  * neither user nor password.
  */
@@ -47,7 +47,7 @@ export function destinationHosts(
   return [...forms].map(([host, form]) => ({ host: `${host}${told}`, form })).sort(byHost);
 }
 
-/** The host, whatever its servers are told: pods may find another's sync there in any case. */
+/** The host, whatever server name its servers receive: pods may find another's sync there in any case. */
 export function hostAlone(host: string): string {
   return host.split(asName, 1)[0] ?? host;
 }

@@ -15,16 +15,16 @@ export interface ClaimKey {
   /** Name of the Lease. */
   readonly lease: string;
   readonly host: string;
-  /** Undefined if the host alone counts. */
+  /** Undefined if only the host counts. */
   readonly deployment?: string;
-  /** The Lease of the host alone, when others may name the same Service with two labels and so have a Lease for the deployment. */
+  /** The Lease of the host without a deployment, when others may name the same Service with two labels and so have a Lease for the deployment. */
   readonly isFull: boolean;
 }
 
 /** Prefix of the names of destination Leases. */
 export const leasePrefix = 'clustersync-destination-';
 
-/** The name of the Lease of a host alone. */
+/** The name of the Lease of a host without a deployment. */
 export function hostLease(host: string): string {
   return `${leasePrefix}${createHash('sha256').update(host).digest('hex').slice(0, 20)}`;
 }

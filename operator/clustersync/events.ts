@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition, isConditionTrue, type Condition } from '../kube/conditions.ts';
 import type { EventDraft } from '../kube/event-recorder.ts';
-import { secretProblemEvents, warningEvents } from '../operand/warnings.ts';
+import { secretProblemEvents, secretsChangedEvents, warningEvents } from '../operand/warnings.ts';
 import { wasUsedBefore } from './used-tokens.ts';
 
 /** Only changes become events. */
@@ -48,7 +48,7 @@ export function eventsOf(
       'the sync is committed; applications may write to the destination',
     );
   }
-  events.push(...secretProblemEvents(former, next));
+  events.push(...secretsChangedEvents(former, next), ...secretProblemEvents(former, next));
   const ignored = ignoredDryRun(next);
   if (ignored && !ignoredDryRun(former)) normal('DryRunIgnored', 'Check', ignored.message);
   const { startOver } = next;
@@ -85,7 +85,7 @@ function repairEvents(
     case 'NotNeeded':
       return [];
     case 'Begun': {
-      const note = 'the sync is being repaired: it begins again, and brings only what differs';
+      const note = 'the sync is being repaired: it starts over, and copies only what differs';
       return [{ type: 'Normal', reason: 'Repairing', action, note }];
     }
     case 'Refused': {

@@ -13,7 +13,7 @@ const states = ['RUNNING', 'PAUSED'];
 
 /**
  * The limits of the spec, for every instance that reports others. All instances share what one is given. A tool that reports none has none:
- * it is told nothing.
+ * it receives no command.
  */
 export function limitCommands(
   clusterSync: ClusterSync,

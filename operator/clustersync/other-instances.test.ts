@@ -48,7 +48,7 @@ describe('a sync of other instances than those of its ClusterSync', () => {
         readyMessage(decision.status),
         [
           'the syncer old-0 reports NotAnInstance: the sync was started with 1 instance (old), not with 2 instances (old-0, old-1) ',
-          '(Continue or end (reset) that sync with exactly the instances that the description names: a ClusterSync with the same ',
+          '(Continue or end (reset) that sync with exactly the instances that the description names. Use a ClusterSync with the same ',
           'spec.source.name and their number as spec.syncer.instances (none if they are the shards of the source), or one process ',
           `for each, with all names in --ids (--id for one).)${wayOut}`,
         ].join(''),

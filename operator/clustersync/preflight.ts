@@ -82,7 +82,7 @@ export function withoutCommand(view: InstanceView): InstanceView {
   return observation ? { ...view, observation: { ...observation, command: undefined } } : view;
 }
 
-/** What the plan depends on, besides the resource. */
+/** What the plan depends on, apart from the resource. */
 export interface StartInput {
   readonly dryRun: DryRun;
   readonly views: readonly InstanceView[];

@@ -6,8 +6,15 @@ import { nowMs } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import { isUrgent } from './status.ts';
 import { verificationsFor } from './verification-gate.ts';
-import { automatic } from './testing/automatic-commits.ts';
-import { answers, changed, clusterSync, manual, runningWorld } from './testing/worlds.ts';
+import { automatic, commandsIn, decideIn } from './testing/automatic-commits.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  manual,
+  readyMessage,
+  runningWorld,
+} from './testing/worlds.ts';
 
 const changes = changed(answers.changes, { startedAt: 'now', lagTimeSeconds: 10 });
 const commit = { ...manual, maxLagSeconds: 10 };
@@ -79,7 +86,8 @@ describe('the condition ReadyToCommit', () => {
     );
   });
 
-  const differs = 'the SyncVerification check has found differences, and rechecks them';
+  const differs =
+    'the SyncVerification check has found differences, and rechecks them. If they remain, repair the sync (spec.repair)';
   const cases: readonly (readonly [string, readonly SyncVerification[], string])[] = [
     ['none', [], 'Unknown NotVerified: no SyncVerification compares the data of this sync'],
     [
@@ -203,6 +211,24 @@ describe('the condition ReadyToCommit', () => {
       /^Unknown WaitingForLag: the lag is unknown/,
     ],
     ['it is suspended', { suspend: true }, runningWorld(changes), /^False SuspendedByUser/],
+    [
+      'the window is still to come',
+      { commit: { ...automatic, notBefore: '2999-01-01T00:00:00Z' } },
+      runningWorld(changes),
+      /^False WaitingForWindow: .* waits until 2999-01-01T00:00:00Z \(spec\.commit\.notBefore\)$/,
+    ],
+    [
+      'the lag is high, and the window still to come',
+      { commit: { ...automatic, notBefore: '2999-01-01T00:00:00Z' } },
+      runningWorld(changed(changes, { lagTimeSeconds: 11 })),
+      /^False WaitingForLag/,
+    ],
+    [
+      'the window is over',
+      { commit: { ...automatic, notAfter: '2000-01-01T00:00:00Z' } },
+      runningWorld(changes),
+      /^False CommitWindowMissed/,
+    ],
     ['it is to be paused', { state: 'Paused' }, runningWorld(changes), /^False Pausing/],
     [
       'it is paused',
@@ -247,6 +273,135 @@ describe('the condition ReadyToCommit', () => {
     const notReady = statusIn([verification({ unresolved: 1 })]);
     assert.notDeepEqual(ready, notReady);
     assert.equal(isUrgent(notReady, ready), false);
+    const otherwise = statusIn([verification({ unresolved: null })]);
+    assert.notDeepEqual(notReady, otherwise);
+    assert.equal(isUrgent(notReady, otherwise), false);
     assert.equal(isUrgent(statusIn(verified, {}, runningWorld(answers.copy)), ready), true);
+  });
+
+  it('is written at once where it is True no more', () => {
+    const ready = statusIn(verified);
+    for (const next of [statusIn([verification({ unresolved: 1 })]), statusIn([])])
+      assert.equal(isUrgent(ready, next), true);
+    assert.equal(isUrgent(ready, { ...ready, lagTimeSeconds: 9 }), false);
+  });
+});
+
+describe('an automatic commit', () => {
+  const awaited = { ...automatic, maxLagSeconds: 10, verificationRef: { name: 'check' } };
+  const alone = { ...automatic, maxLagSeconds: 10 };
+  const different = verification({ name: 'other' });
+  const ended = {
+    ...different,
+    status: { ...different.status, phase: 'Failed', verdict: 'Different', completedAt: 'x' },
+  } as SyncVerification;
+
+  function outcome(
+    verifications: readonly SyncVerification[],
+    options: ClusterSyncSpec['commit'],
+  ): string {
+    const { status, ...decision } = decideIn(
+      runningWorld(changes),
+      { commit: options },
+      { verifications },
+    );
+    const { reason } = findCondition(status.conditions, 'Ready') ?? {};
+    const [command = 'nothing'] = commandsIn({ status, ...decision });
+    return command === 'commit old' ? command : `${reason}: ${readyMessage(status)}`;
+  }
+
+  const differing =
+    'WaitingForVerification: the SyncVerification other has found differences, and rechecks them: the commit waits for it. If they remain, repair the sync (spec.repair)';
+  const part =
+    'WaitingForVerification: the SyncVerification check has spec.filter, so it compares only a part: the operator does not commit. Name one of the whole sync in spec.commit.verificationRef';
+  const cases: readonly (readonly [
+    string,
+    readonly SyncVerification[],
+    ClusterSyncSpec['commit'],
+    string,
+  ])[] = [
+    ['is sent where its verification knows of none', [verification()], awaited, 'commit old'],
+    ['is not sent for a part', [verification({ spec: { filter } })], awaited, part],
+    [
+      'is not sent for a part, whatever another proves',
+      [verification({ spec: { filter } }), verification({ name: 'other' })],
+      awaited,
+      part,
+    ],
+    [
+      'is not sent while another knows of differences',
+      [verification(), verification({ name: 'other', unresolved: 3 })],
+      awaited,
+      differing,
+    ],
+    [
+      'is not sent while another of a part does',
+      [verification(), verification({ name: 'other', unresolved: 3, spec: { filter } })],
+      awaited,
+      differing,
+    ],
+    [
+      'is not sent where another has ended with differences, which is graver',
+      [verification({ unresolved: 3 }), ended],
+      awaited,
+      'VerificationFailed: the SyncVerification other has found differences: the operator does not commit. Start another run (spec.rerun)',
+    ],
+    [
+      'waits for no verification, but is not sent against one',
+      [verification({ name: 'other', unresolved: 3 })],
+      alone,
+      differing,
+    ],
+    ['waits for none where it names none', [], alone, 'commit old'],
+    [
+      'does not wait for others',
+      [verification(), verification({ name: 'other', unresolved: null })],
+      awaited,
+      'commit old',
+    ],
+    [
+      'does not ask one that is being deleted',
+      [
+        verification(),
+        verification({ name: 'other', unresolved: 3, metadata: { deletionTimestamp: 'now' } }),
+      ],
+      awaited,
+      'commit old',
+    ],
+    [
+      'does not ask one of another sync',
+      [
+        verification(),
+        verification({
+          ...{ name: 'other', unresolved: 3 },
+          spec: { clusterSyncRef: { name: 'another' } },
+        }),
+      ],
+      awaited,
+      'commit old',
+    ],
+  ];
+  for (const [what, verifications, options, expected] of cases) {
+    it(what, () => {
+      assert.equal(outcome(verifications, options), expected);
+    });
+  }
+
+  it('is never sent for a verification while ReadyToCommit says no', () => {
+    const kinds = (name: string) => [
+      ...[0, 3, null].flatMap((unresolved) => [
+        verification({ name, unresolved }),
+        verification({ name, unresolved, spec: { filter } }),
+      ]),
+      verification({ name, sync: 'before' }),
+      verification({ name, metadata: { deletionTimestamp: 'now' } }),
+    ];
+    const sent = kinds('check').flatMap((one) =>
+      [[one], ...kinds('other').map((other) => [one, other])].filter(
+        (both) => outcome(both, awaited) === 'commit old',
+      ),
+    );
+    assert.ok(sent.length > 1);
+    for (const verifications of sent) assert.match(told(verifications), /^True Verified/);
   });
 });

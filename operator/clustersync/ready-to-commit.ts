@@ -1,4 +1,5 @@
 import type { ClusterSync } from '../api/clustersync.ts';
+import { textUntilWindow } from '../commit/window.ts';
 import type { ConditionDraft } from '../kube/conditions.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import { withObstacles, type Assessment } from './assessment.ts';
@@ -15,6 +16,8 @@ export interface CommitSituation extends Pick<
   readonly elsewhere: Pick<ConditionCause, 'reason' | 'message'> | undefined;
   /** What is wrong with the sync. */
   readonly cause: ConditionCause | undefined;
+  /** When an automatic commit may begin, if that is still to come. */
+  readonly opensAt: string | undefined;
   /** Why no verification shows that the destination has the data of the source. */
   readonly doubt: ConditionCause | undefined;
 }
@@ -59,6 +62,8 @@ export function readyToCommitCondition(situation: CommitSituation): ConditionDra
       doubt.reason,
       doubt.message,
     );
+  if (situation.opensAt !== undefined)
+    return conditionOf('False', 'WaitingForWindow', textUntilWindow(situation.opensAt));
   return conditionOf(
     'True',
     'Verified',

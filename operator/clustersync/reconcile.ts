@@ -26,6 +26,7 @@ import type { Claim, DestinationClaims } from './destination-claims.ts';
 import { destinationHosts } from './destination-hosts.ts';
 import { destinationProof, type DestinationProof, type ProofInput } from './destination-proof.ts';
 import type { DestinationWish } from './destination-keys.ts';
+import { LostPodKeeper } from './lost-pod-keeper.ts';
 import { isAtRest, isLetGo } from './on-record.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
@@ -58,16 +59,19 @@ export interface ClusterSyncReconcilerOptions {
 /** What is known about a connection string. */
 interface KnownString {
   readonly uri: string;
-  /** What its servers are told, see {@link destinationHosts}. */
+  /** What its servers receive, see {@link destinationHosts}. */
   readonly serverName: string | undefined;
   readonly hosts: ReturnType<typeof destinationHosts>;
   /** Where it led the last syncers that read it; empty before they have reported it. */
   readonly deployments: DestinationProof['deployments'];
 }
 
+/** What a pass has seen in addition to what it always reads. */
+type Seen = Pick<World, 'rejection' | 'nodes' | 'undeleted'>;
+
 /** How long to wait for pods that are terminating. */
 const releaseAgainMs = 1_000;
-/** Keeps a step that others undo at once from busying the operator. */
+/** Keeps a step that others undo immediately from busying the operator. */
 const nextStepMs = 100;
 
 /** Reads the world, asks {@link decide} what to do, and does it. */
@@ -75,6 +79,7 @@ export class ClusterSyncReconciler {
   readonly #options: ClusterSyncReconcilerOptions;
   readonly #clock: Clock;
   readonly #status: StatusWriter<ClusterSyncStatus, ClusterSync>;
+  readonly #lostPods: LostPodKeeper;
   /** The connection strings read last: they are the same in almost every pass. */
   readonly #strings = new Map<string, KnownString>();
   /** The ClusterSyncs as they were last seen. */
@@ -85,7 +90,8 @@ export class ClusterSyncReconciler {
   constructor(options: ClusterSyncReconcilerOptions) {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    const { client, latest } = options;
+    const { client, latest, store, recorder } = options;
+    this.#lostPods = new LostPodKeeper(store, recorder);
     this.#status = new StatusWriter(client, clusterSyncs, isUrgent, this.#clock, latest);
   }
 
@@ -117,11 +123,22 @@ export class ClusterSyncReconciler {
       decision = await this.#decide(clusterSync, { rejection }, signal);
       if (decision.toStop) await store.stop(decision.toStop, signal);
     }
+    let seen: Seen = { rejection };
+    if (decision.nodesToRead.length > 0) {
+      seen = { ...seen, nodes: await this.#lostPods.read(decision.nodesToRead, signal) };
+      decision = await this.#decide(clusterSync, seen, signal);
+    }
+    if (decision.lostPods.length > 0) {
+      logger.warn({ pods: decision.lostPods.map(({ name }) => name) }, 'replacing lost pods');
+      const undeleted = await this.#lostPods.remove(clusterSync, decision.lostPods, signal);
+      seen = { ...seen, undeleted };
+      decision = await this.#decide(clusterSync, seen, signal);
+    }
     if (decision.commit.kind === 'look') {
       const asked = clusterSync.spec.commit.workloads ?? [];
       const held = holds.holdOf(clusterSync)?.workloads ?? [];
       const workloads = await holds.look(clusterSync, [...asked, ...held], signal);
-      decision = await this.#decide(clusterSync, { rejection, workloads }, signal);
+      decision = await this.#decide(clusterSync, { ...seen, workloads }, signal);
     }
     monitor.watch(key, decision.targets);
     this.#options.sources.watch(key, decision.sourceTarget);
@@ -215,7 +232,7 @@ export class ClusterSyncReconciler {
 
   async #decide(
     clusterSync: ClusterSync,
-    { rejection, workloads }: Pick<World, 'rejection'> & Partial<Pick<CommitWorld, 'workloads'>>,
+    { workloads, ...seen }: Seen & Partial<Pick<CommitWorld, 'workloads'>>,
     signal: AbortSignal,
   ): Promise<Decision> {
     const { settings, store, monitor, holds } = this.#options;
@@ -255,7 +272,7 @@ export class ClusterSyncReconciler {
         signal,
       ),
       observations,
-      rejection,
+      ...seen,
       nowMs: this.#clock.wallMs(),
     });
   }
@@ -279,7 +296,7 @@ export class ClusterSyncReconciler {
         : undefined;
     const wish = this.#wishOf(clusterSync, known, input);
     if (clusterSync.spec.suspend || isLetGo(clusterSync)) {
-      // Nothing is started; but pods whose destination is another one's are ended, whatever the owner asks for.
+      // Nothing is started; but pods whose destination belongs to another ClusterSync are ended, whatever the owner asks for.
       const standing = claims.standing(clusterSync, wish);
       const isLost = standing.kind === 'broken' || standing.kind === 'taken';
       return isLost ? standing : { kind: 'none' };

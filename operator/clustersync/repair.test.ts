@@ -130,7 +130,7 @@ describe('spec.repair', () => {
       const { repair: record } = decision.status;
       assert.deepEqual(record, { token: 'one', state: 'Begun', comparison: 'Hashes' });
       const [event] = decision.events.filter(({ reason }) => reason === 'Repairing');
-      assert.match(event?.note ?? '', /begins again/);
+      assert.match(event?.note ?? '', /starts over/);
       const again = decideFor(after(3), { status: { ...recorded, ...decision.status } });
       assert.deepEqual([again.commands, again.status.repair], [[], record]);
       assert.ok(!again.events.some(({ action }) => action === 'Repair'));
@@ -226,7 +226,7 @@ describe('spec.repair', () => {
     ],
     'of other options': [
       changed(changes, { optionsDigest: 'of another sync' }),
-      /started with options other.*; spec\.repair waits until that is solved/,
+      /started with options other.*; spec\.repair waits until this is resolved/,
     ],
   };
   for (const [name, [answer, message, spec = {}]] of Object.entries(waits)) {

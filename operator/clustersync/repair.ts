@@ -29,7 +29,7 @@ export type RepairPlan =
       readonly conditionCause: ConditionCause;
     };
 
-/** What the plan depends on, besides the resource. */
+/** What the plan depends on, apart from the resource. */
 export interface RepairInput {
   readonly views: readonly InstanceView[];
   readonly assessment: Assessment;
@@ -55,7 +55,7 @@ export function planRepair(clusterSync: ClusterSync, input: RepairInput): Repair
     kind: 'over',
     record: { ...recordToken(former, token), state },
   });
-  // What is there from the beginning is no change: as when a ClusterSync is created again from Git.
+  // What is there from the beginning is not a change: as when a ClusterSync is created again from Git.
   if (status?.phase === undefined) return over('NotNeeded');
   const { reset } = input;
   if (spec.suspend || reset.kind === 'under way') return { kind: 'none' };
@@ -181,7 +181,7 @@ function isFor(
   return command?.name === 'repair' && command.request === token;
 }
 
-/** Whether every instance has just reported that there is no sync: its start brings everything. */
+/** Whether every instance has just reported that there is no sync: its start copies everything. */
 function isWithoutSync({ views, nowMs }: RepairInput): boolean {
   return (
     views.length > 0 &&
@@ -205,7 +205,7 @@ function obstacleOf(
 ): string | undefined {
   if (isBlocked || assessment.stages.includes('different'))
     return assessment.cause
-      ? 'spec.repair waits until that is solved'
+      ? 'spec.repair waits until this is resolved'
       : 'spec.repair waits until the destination is known to belong to this ClusterSync';
   const obstacles = open.map((view) => obstacleOfInstance(view, spec.direction, nowMs));
   const first = obstacles.find((text) => text !== undefined);
@@ -226,7 +226,7 @@ function obstacleOfInstance(
     return `spec.repair waits until ${who} answers; check its pod if it does not`;
   const { answer } = observation;
   if (answer.kind === 'error') {
-    // Only a sync that has stopped for good has to be told.
+    // Only a sync that has stopped for good has to receive it.
     return answer.error.isLasting || answer.optionsDigest !== undefined
       ? undefined
       : `spec.repair waits until ${who} has overcome the error, or has stopped`;

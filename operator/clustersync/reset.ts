@@ -22,7 +22,7 @@ export type ResetPlan =
   /** The sync is committed, so nothing may be started again; or the token was used before. */
   | { readonly kind: 'refused'; readonly token: string }
   /**
-   * There is no sync any more, or none to end. `isLeft`: nothing was done, and something of the sync may be left on a destination
+   * There is no longer a sync, or none to end. `isLeft`: nothing was done, and something of the sync may be left on a destination
    * that belongs to another ClusterSync by now.
    */
   | { readonly kind: 'done'; readonly cause: ResetCause; readonly isLeft: boolean }
@@ -35,7 +35,7 @@ export type ResetPlan =
       readonly conditionCause: ConditionCause;
     };
 
-/** What the plan depends on, besides the resource. */
+/** What the plan depends on, apart from the resource. */
 export interface ResetInput {
   readonly views: readonly InstanceView[];
   readonly assessment: Assessment;
@@ -60,7 +60,7 @@ export function finalizersWanted(
   const isEnded = plan.kind === 'done' && plan.cause.kind === 'deletion';
   const isWanted =
     metadata.deletionTimestamp === undefined
-      ? // A former definition does not have the field.
+      ? // A previous definition does not have the field.
         ['Unblock', 'Clean'].includes(spec.onDelete)
       : has && !isEnded;
   if (isWanted === has) return undefined;
@@ -106,7 +106,7 @@ export function withReset(
       const { token } = plan.cause;
       if (plan.kind === 'under way')
         return { ...status, startOver: seen(former, token, 'Resetting') };
-      // Everything else was about the former sync; the source is examined again.
+      // Everything else was about the previous sync; the source is examined again.
       const { observedGeneration, phase, conditions } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),

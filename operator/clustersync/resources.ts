@@ -9,7 +9,7 @@ import {
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
 import { operandName } from '../operand/names.ts';
-import { mountedSide } from '../operand/operand-secrets.ts';
+import { mountedSide, type SecretsRecord } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import {
   operandObjects,
@@ -73,15 +73,14 @@ export function listed(ids: readonly string[]): string {
   return `${ids.slice(0, maxListed).join(', ')}${more}`;
 }
 
-/** What determines how the syncers run, besides the resource. */
+/** What determines how the syncers run, apart from the resource. */
 export interface SyncerPlan {
   readonly instances: readonly Instance[];
   /** Scale down to no pods. */
   readonly isResting: boolean;
   /** A sync that they find on the destination may belong to another ClusterSync, or this is a dry run: they must not continue it. */
   readonly isContested: boolean;
-  /** See {@link secretsHashOf}. */
-  readonly secretsHash: string;
+  readonly secretsRecord: SecretsRecord;
   /** The token of the API. */
   readonly token: string;
 }
@@ -97,7 +96,7 @@ export function isMadeContested(statefulSet: StatefulSet | undefined): boolean {
 /** The objects that run the syncer. */
 export function syncerObjects(
   clusterSync: ClusterSync,
-  { instances, isResting, isContested, secretsHash, token }: SyncerPlan,
+  { instances, isResting, isContested, secretsRecord, token }: SyncerPlan,
   settings: OperandSettings,
 ): OperandObjects {
   const { spec } = clusterSync;
@@ -121,7 +120,7 @@ export function syncerObjects(
       ...(instances.length > 1 && { podIndexVariable: environmentName('instance') }),
       secrets: [...source.secrets, ...destination.secrets],
       options: spec.syncer,
-      secretsHash,
+      secretsRecord,
       token,
     },
     settings,

@@ -49,7 +49,7 @@ const path = '/api/v1/topology';
 const deadlineMs = 20_000;
 /** How long an answer is valid: shards are seldom added. */
 const foundMs = 60_000;
-/** An unreachable source is asked again soon, and then less often. */
+/** An unreachable source is queried again soon, and then less often. */
 const failedMs = { baseMs: 2_000, maxMs: 30_000 } as const;
 
 const unknown: SourceView = { kind: 'unknown' };

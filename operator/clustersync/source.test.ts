@@ -122,7 +122,7 @@ describe('the source of a ClusterSync', () => {
       '--cluster0File=/etc/clustersync/source/uri',
       '--cluster1File=/etc/clustersync/destination/uri',
       '--port=27182',
-      '--host=0.0.0.0',
+      '--host=::',
       tokenArgument('a'),
       '--logLevel=info',
     ]);

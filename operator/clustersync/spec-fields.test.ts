@@ -148,6 +148,16 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   'commit.workloads': ['the same sync', commit({ workloads: [{ kind: 'Deployment', name: 'a' }] })],
   'commit.workloadsAfterCommit': ['the same sync', commit({ workloadsAfterCommit: 'ScaleBack' })],
   'commit.deadlineSeconds': ['the same sync', commit({ deadlineSeconds: 20 })],
+  'commit.notBefore': [
+    'the same sync',
+    commit({ mode: 'Automatic', notBefore: '2026-12-05T22:00:00Z' }),
+    commit({ mode: 'Automatic' }),
+  ],
+  'commit.notAfter': [
+    'the same sync',
+    commit({ mode: 'Automatic', notAfter: '2026-12-06T02:00:00Z' }),
+    commit({ mode: 'Automatic' }),
+  ],
   'commit.attempt': ['the same sync', commit({ attempt: 'again' })],
   'startOver.token': ['the same sync', { startOver: { token: 'again', destination: 'Keep' } }],
   'startOver.destination': [
@@ -177,6 +187,10 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],
   suspend: ['the same sync', { suspend: true }],
+  'syncer.replaceLostPodsAfterSeconds': [
+    'the same sync',
+    { syncer: { ...base.syncer, replaceLostPodsAfterSeconds: 600 } },
+  ],
   'syncer.instances': ['another instance', { syncer: { ...base.syncer, instances: 2 } }],
   ...podFields,
 };

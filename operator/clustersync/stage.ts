@@ -2,7 +2,7 @@ import type { Direction } from '../api/clustersync.ts';
 import { isOfOtherSync } from './identity.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
-/** How far an instance has got, judged by its progress alone. */
+/** How far an instance has got, judged only by its progress. */
 export type Stage =
   | 'unknown'
   /** It works on another sync than the requested one: its progress says nothing about this one. */

@@ -106,7 +106,7 @@ export class StartChecks implements AsyncDisposable {
 
   /**
    * Asks unless it is being asked, or the answer is known.
-   * @param request - undefined if nobody wants to know: then nothing is asked any more, since commands wait for a check that is under
+   * @param request - undefined if nobody wants to know: then no more requests are sent, since commands wait for a check that is under
    * way; what is known stays.
    */
   watch(key: string, request: CheckRequest | undefined): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
-import { nowMs } from '../operand/testing/running-pod.ts';
+import { nowMs, runningImage } from '../operand/testing/running-pod.ts';
 import { decide, type World } from './decide.ts';
 import { isUrgent } from './status.ts';
 import {
@@ -347,8 +347,16 @@ describe('the status of a ClusterSync', () => {
   it('has the progress as it was received', () => {
     const raw = { state: 'IDLE', canCommit: false, info: null, more: { of: ['another tool'] } };
     assert.deepEqual(statusIn(runningWorld(progress(raw))).instances, [
-      { id: 'old', pod: 'orders-syncer-0', ready: true, progress: raw },
+      { id: 'old', pod: 'orders-syncer-0', ready: true, image: runningImage, progress: raw },
     ]);
+  });
+
+  it('has the image that runs, and none where nothing does', () => {
+    const imagesIn = (world: World) => statusIn(world).instances?.map(({ image }) => image);
+    assert.deepEqual(imagesIn(runningWorld(answers.changes)), [runningImage]);
+    assert.deepEqual(imagesIn(emptyWorld()), [undefined]);
+    const starting = new Map([['orders-syncer-0', waitingPod('ContainerCreating')]]);
+    assert.deepEqual(imagesIn(emptyWorld({ pods: starting })), [undefined]);
   });
 
   it('keeps the last progress, and says why there is no newer one', () => {
@@ -400,6 +408,10 @@ describe('isUrgent', () => {
   it('is for whatever else changes', () => {
     assert.equal(isUrgent(undefined, status), true);
     assert.equal(isUrgent(status, { ...status, canCommit: false }), true);
+    const [instance] = status.instances ?? [];
+    assert.ok(instance?.image !== undefined);
+    const { image: _, ...ended } = instance;
+    assert.equal(isUrgent(status, { ...status, instances: [ended] }), true);
     assert.equal(isUrgent(status, statusIn(runningWorld(answers.committing))), true);
   });
 });

@@ -5,7 +5,7 @@ import type {
   Direction,
   InstanceStatus,
 } from '../api/clustersync.ts';
-import { replaceConditions } from '../kube/conditions.ts';
+import { isConditionTrue, replaceConditions } from '../kube/conditions.ts';
 import { secondTime } from '../kube/micro-time.ts';
 import { errorText } from '../operand/api-causes.ts';
 import { keptProgress } from '../operand/kept-progress.ts';
@@ -21,12 +21,14 @@ import type { SyncerProgress } from './syncer-client.ts';
 
 const workingStates = ['RUNNING', 'COMMITTING'];
 
-/** What is known about a commit, besides the sync. */
+/** What is known about a commit, apart from the sync. */
 export interface CommitReport {
   /** Of an automatic one. */
   readonly status: ClusterSyncStatus['commit'];
   /** What an automatic commit waits for, or why there is none. */
   readonly cause: ConditionCause | undefined;
+  /** When an automatic one may begin, if that is still to come. */
+  readonly opensAt: string | undefined;
   /** Why no verification shows that the destination has the data of the source. */
   readonly doubt: ConditionCause | undefined;
 }
@@ -66,7 +68,7 @@ export function statusOf(
       preflight,
       secretProblem,
     },
-    ...{ lagTimeSeconds, doubt: commit.doubt },
+    ...{ lagTimeSeconds, doubt: commit.doubt, opensAt: commit.opensAt },
     reportedLagSeconds: assessment.reportedLagSeconds,
     isCommitting: stages.some((each) => isAtLeast(each, 'committing')),
     isCommitUnderWay: assessment.isCommitUnderWay,
@@ -75,6 +77,8 @@ export function statusOf(
   const isStarted = isAtLeast(stage, 'reversing');
   const startedAt = former?.startedAt ?? (isStarted ? secondTime(nowMs) : undefined);
   const committedAt = committedAtOf(former, { stage, wasCommitted, nowMs });
+  // A StatefulSet that somebody has deleted took its record with it.
+  const secretsChangedAt = input.secretsChangedAt ?? former?.secretsChangedAt;
   const towards = wasCommitted ? clusterSync.spec.direction : directionOf(progresses, former);
   return {
     ...(observedGeneration !== undefined && { observedGeneration }),
@@ -102,6 +106,7 @@ export function statusOf(
     ...canWriteOf(progresses, coordinatorID),
     ...(startedAt !== undefined && { startedAt }),
     ...(committedAt !== undefined && { committedAt }),
+    ...(secretsChangedAt !== undefined && { secretsChangedAt }),
     instances: instances.map((view, index) => {
       const raw = reported[index]?.raw;
       const shown = raw && keptProgress(raw, instances.length);
@@ -110,8 +115,13 @@ export function statusOf(
   };
 }
 
-/** Whether a change must be visible at once: any change but figures. */
+/** Whether a change must be visible immediately: any change but figures, and that a commit is no longer advisable. */
 export function isUrgent(former: ClusterSyncStatus | undefined, next: ClusterSyncStatus): boolean {
+  const [wasReady, isReady] = [former, next].map((status) =>
+    isConditionTrue(status?.conditions, 'ReadyToCommit'),
+  );
+  // Somebody may commit because of it. True is written with the figures, so this is no more frequent than they are.
+  if (wasReady === true && isReady === false) return true;
   return JSON.stringify(outline(former)) !== JSON.stringify(outline(next));
 }
 
@@ -131,11 +141,15 @@ function outline(status: ClusterSyncStatus | undefined): unknown {
     status?.canCommit,
     status?.canWrite,
     status?.canStart,
+    status?.secretsChangedAt,
     status?.preflightCheck,
     status?.commit,
     status?.startOver,
     status?.repair,
-    status?.instances?.map(({ id, pod, ready, error }) => [id, pod, ready, error === undefined]),
+    status?.instances?.map(({ id, pod, ready, image, error }) => [
+      ...[id, pod, ready, image],
+      error === undefined,
+    ]),
   ];
 }
 
@@ -169,7 +183,7 @@ function phaseOf(
   }
 }
 
-/** The direction of all instances; the former one until every instance is reversed. */
+/** The direction of all instances; the previous one until every instance is reversed. */
 function directionOf(
   progresses: Progresses,
   former: ClusterSyncStatus | undefined,
@@ -205,7 +219,7 @@ function readinessOf(instances: readonly InstanceView[], isResting: boolean): st
   return `${ready}/${isResting ? 0 : instances.length}`;
 }
 
-/** During a takeover some instances still name the former coordinator: the one that claims to be it is right. */
+/** During a takeover some instances still name the previous coordinator: the one that claims to be it is right. */
 function coordinatorOf(
   instances: readonly InstanceView[],
   progresses: Progresses,
@@ -254,6 +268,7 @@ function instanceStatus(
     id: instance.id,
     pod: instance.podName,
     ready: pod?.isReady ?? false,
+    ...(pod?.image !== undefined && { image: pod.image }),
     ...(progress && { progress }),
     ...(error !== undefined && { error }),
   };

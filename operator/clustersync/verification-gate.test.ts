@@ -227,6 +227,21 @@ describe('what a commit waits for in its verification', () => {
     assert.deepEqual(commandsIn(decideIn(runningWorld(changes), spec, given)), ['commit old']);
   });
 
+  it('is no recent difference of another that does not answer any more, once writes have stopped', () => {
+    const commit = { ...spec.commit, workloads: [web], maxLagSeconds: 10 };
+    const lastPass = { ...quiet, mismatchCount: 1, longestSeconds: 10 };
+    const stepWith = (ready: string) => {
+      const status = { ...checking, conditions: conditions(ready) };
+      const verifier = { progress: { phase: 'recheck', lastPass } };
+      const other = verification({ ...status, verifier }, 'orders', undefined, { name: 'other' });
+      const verifications = [verification(checking), other];
+      const world = { hold: holdOf(commit), workloads: views(0), verifications };
+      return decideIn(runningWorld(changes), { commit }, world).commit.kind;
+    };
+    assert.equal(stepWith('Checking'), 'none');
+    assert.equal(stepWith('VerifierUnreachable'), 'record');
+  });
+
   it('is the last comparison, too, once nothing writes any more', () => {
     const commit = { ...spec.commit, workloads: [web] };
     const held = { hold: holdOf(commit), workloads: views(0) };

@@ -1,18 +1,28 @@
-import { failedTasks, openDifferences, taskCount } from '../../sync-api/open-differences.ts';
+import {
+  failedTasks,
+  openDifferences,
+  taskCount,
+  type OpenDifferences,
+} from '../../sync-api/open-differences.ts';
 import { readVerification } from '../../sync-api/verifier-answers.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
-import type { ConditionCause } from '../operand/condition-cause.ts';
+import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 
-/** What a verification must be about, and have compared. */
+/** What is demanded of verifications. */
 export interface VerificationDemand {
+  /**
+   * Whether the automatic commit asks: then the proof is that of `spec.commit.verificationRef`, and none is demanded without it; the
+   * message says what becomes of the commit. Otherwise any verification of the whole sync may prove it.
+   */
+  readonly isOfCommit: boolean;
   /**
    * Writes have stopped, so nothing may be left to compare, and nothing may differ. Before that, there always is something to compare; and
    * where documents are written all the time, some always differ: those that the lag explains do not count.
    */
   readonly isQuiet: boolean;
-  /** Whether the same is asked again before the commit is sent, once workloads have stopped. */
+  /** Whether the same is checked again before the commit is sent, once workloads have stopped. */
   readonly isAskedAgain: boolean;
   /** Whether this operator has heard of a verification since it began: a stored status may be of long ago. */
   readonly isHeardOf: (verification: SyncVerification) => boolean;
@@ -22,28 +32,12 @@ export interface VerificationDemand {
 
 /** Why a verification does not show that the destination has the data of the source. */
 interface Doubt {
-  /** differences, different: it has found some; different, failed: it has ended. */
-  readonly kind: 'waiting' | 'stalled' | 'differences' | 'different' | 'failed';
+  /**
+   * none: there is no verification of the whole sync. unfit: it cannot prove anything about the whole sync. differences, different: it
+   * has found some; different, failed: it has ended.
+   */
+  readonly kind: 'none' | 'waiting' | 'stalled' | 'unfit' | 'differences' | 'different' | 'failed';
   readonly fact: string;
-}
-
-/** What lets a verification that has ended speak of the data again. */
-const runAgain = 'Start another run (spec.rerun)';
-
-/**
- * Why a commit waits for the verification of `spec.commit.verificationRef`; undefined once that has compared everything and knows of no
- * difference.
- */
-export function obstacleOfVerification(
-  clusterSync: ClusterSync,
-  verification: SyncVerification | undefined,
-  demand: VerificationDemand,
-): ConditionCause | undefined {
-  const name = clusterSync.spec.commit.verificationRef?.name ?? '';
-  const doubt: Doubt | undefined = verification
-    ? doubtOf(clusterSync, verification, demand)
-    : { kind: 'waiting', fact: `the SyncVerification ${name} does not exist` };
-  return doubt && causeOf(doubt, { isOfCommit: true });
 }
 
 /** The SyncVerifications that a decision about a ClusterSync depends on: those about it, and the one that its commit waits for. */
@@ -67,62 +61,103 @@ export function verificationsFor(
 export function doubtOfAll(
   clusterSync: ClusterSync,
   verifications: readonly SyncVerification[],
-  { isHeardOf, syncStartedAt }: Pick<VerificationDemand, 'isHeardOf' | 'syncStartedAt'>,
+  demand: VerificationDemand,
 ): ConditionCause | undefined {
   const { name } = clusterSync.metadata;
-  const own = verifications
+  const doubts = verifications
     .filter(
       ({ spec, metadata }) =>
         spec.clusterSyncRef.name === name && metadata.deletionTimestamp === undefined,
     )
-    .map((verification) => ({
-      isWhole: verification.spec.filter === undefined,
-      doubt: doubtOf(clusterSync, verification, {
-        ...{ isQuiet: false, isAskedAgain: false, isHeardOf, syncStartedAt },
-      }),
-    }));
-  const different = own.find(({ doubt }) => isOfDifferences(doubt))?.doubt;
-  if (different) return causeOf(different, { isOfCommit: false });
-  const whole = own.filter(({ isWhole }) => isWhole);
-  if (whole.some(({ doubt }) => doubt === undefined)) return undefined;
-  const [first] = whole;
-  if (first?.doubt) return causeOf(first.doubt, { isOfCommit: false });
-  const which =
-    own.length === 0 ? 'no SyncVerification' : 'no SyncVerification without spec.filter';
-  const message = `${which} compares the data of this sync`;
-  return { reason: 'NotVerified', message, level: 'waiting' };
+    .map((verification) => doubtOf(clusterSync, verification, demand));
+  const differences = doubts.filter(isOfDifferences);
+  const known = gravestCause(differences.map((doubt) => causeOf(doubt, demand)));
+  if (known) return known;
+  const doubt = demand.isOfCommit
+    ? doubtOfReferenced(clusterSync, verifications, demand)
+    : doubtOfWhole(doubts);
+  return doubt && causeOf(doubt, demand);
 }
 
-function isOfDifferences(doubt: Doubt | undefined): boolean {
+function doubtOfReferenced(
+  clusterSync: ClusterSync,
+  verifications: readonly SyncVerification[],
+  demand: VerificationDemand,
+): Doubt | undefined {
+  const name = clusterSync.spec.commit.verificationRef?.name;
+  if (name === undefined) return undefined;
+  const referenced = verifications.find(({ metadata }) => metadata.name === name);
+  return referenced
+    ? doubtOf(clusterSync, referenced, demand)
+    : { kind: 'waiting', fact: `the SyncVerification ${name} does not exist` };
+}
+
+function doubtOfWhole(doubts: readonly (Doubt | undefined)[]): Doubt | undefined {
+  const whole = doubts.filter((doubt) => doubt?.kind !== 'unfit');
+  if (whole.includes(undefined)) return undefined;
+  const which =
+    doubts.length === 0 ? 'no SyncVerification' : 'no SyncVerification without spec.filter';
+  return whole[0] ?? { kind: 'none', fact: `${which} compares the data of this sync` };
+}
+
+function isOfDifferences(doubt: Doubt | undefined): doubt is Doubt {
   return doubt?.kind === 'differences' || doubt?.kind === 'different';
 }
 
+/** What makes an ended verification cover the data again. */
+const runAgain = 'Start another run (spec.rerun)';
+
 const waitingCause = { reason: 'WaitingForVerification', level: 'waiting' } as const;
 const stalledCause = { reason: 'WaitingForVerification', level: 'stalled' } as const;
-const failedCause = { reason: 'VerificationFailed', level: 'stalled' } as const;
+const failedCause = { reason: 'VerificationFailed', level: 'stalled', action: runAgain } as const;
 
-const causes: Readonly<Record<Doubt['kind'], Omit<ConditionCause, 'message'>>> = {
+const causes: Readonly<
+  Record<Doubt['kind'], Omit<ConditionCause, 'message'> & { readonly action?: string }>
+> = {
+  none: { reason: 'NotVerified', level: 'waiting' },
   waiting: waitingCause,
-  differences: waitingCause,
-  stalled: stalledCause,
+  differences: { ...waitingCause, action: 'If they remain, repair the sync (spec.repair)' },
+  stalled: { ...stalledCause, action: runAgain },
+  unfit: {
+    ...stalledCause,
+    action: 'Name one of the whole sync in spec.commit.verificationRef',
+  },
   different: failedCause,
   failed: failedCause,
 };
 
-/** @param isOfCommit - whether a commit is asked for: then the message says what becomes of it. */
 function causeOf(
   { kind, fact }: Doubt,
-  { isOfCommit }: { readonly isOfCommit: boolean },
+  { isOfCommit }: Pick<VerificationDemand, 'isOfCommit'>,
 ): ConditionCause {
-  const cause = causes[kind];
-  const isStalled = cause.level === 'stalled';
-  const outcome = isStalled ? ': the operator does not commit' : ': the commit waits for it';
-  const action = isStalled ? `. ${runAgain}` : '';
-  return { ...cause, message: `${fact}${isOfCommit ? outcome : ''}${action}` };
+  const { reason, level, action } = causes[kind];
+  const outcome =
+    level === 'stalled' ? ': the operator does not commit' : ': the commit waits for it';
+  const message = `${fact}${isOfCommit ? outcome : ''}${action === undefined ? '' : `. ${action}`}`;
+  return { reason, level, message };
 }
 
+/** A verification with a filter may know of differences, but proves nothing of the whole sync. */
 function doubtOf(
-  { metadata, spec }: ClusterSync,
+  clusterSync: ClusterSync,
+  verification: SyncVerification,
+  demand: VerificationDemand,
+): Doubt | undefined {
+  const { spec, metadata } = verification;
+  const unfit = (what: string): Doubt => ({
+    kind: 'unfit',
+    fact: `the SyncVerification ${metadata.name} ${what}`,
+  });
+  if (spec.clusterSyncRef.name !== clusterSync.metadata.name)
+    return unfit('belongs to another ClusterSync');
+  const doubt = doubtOfOwn(clusterSync, verification, demand);
+  return spec.filter === undefined || isOfDifferences(doubt)
+    ? doubt
+    : unfit('has spec.filter, so it compares only a part');
+}
+
+function doubtOfOwn(
+  { spec }: ClusterSync,
   verification: SyncVerification,
   demand: VerificationDemand,
 ): Doubt | undefined {
@@ -132,8 +167,6 @@ function doubtOf(
   const called = `the SyncVerification ${name}`;
   const waiting = (what: string): Doubt => ({ kind: 'waiting', fact: `${called} ${what}` });
   const stalled = (what: string): Doubt => ({ kind: 'stalled', fact: `${called} ${what}` });
-  if (wanted.clusterSyncRef.name !== metadata.name)
-    return stalled('belongs to another ClusterSync');
   if (deletionTimestamp !== undefined) return waiting('is being deleted');
   // What it compares, and how, can be changed only together with rerun.
   if (wanted.rerun !== undefined && wanted.rerun !== status?.run?.rerun)
@@ -155,12 +188,16 @@ function doubtOf(
   }
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
   const known = knownDifferences(status, spec.commit.maxLagSeconds, demand);
-  if (known === 'some')
-    return { kind: 'differences', fact: `${called} has found differences, and rechecks them` };
+  const differences: Doubt = {
+    kind: 'differences',
+    fact: `${called} has found differences, and rechecks them`,
+  };
+  if (known === 'old') return differences;
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking' || !demand.isHeardOf(verification))
     return waiting('reports no current progress');
+  if (known === 'recent' && isQuiet) return differences;
   if (known === 'unknown') return waiting('has not compared everything once');
   if (known === 'untold') return waiting('is in the middle of a pass, and reports no earlier one');
   const { left, waitingForNext } = countsOf(status);
@@ -173,28 +210,18 @@ function doubtOf(
 function knownDifferences(
   status: SyncVerificationStatus,
   maxLagSeconds: number,
-  { isQuiet, isAskedAgain }: VerificationDemand,
-): 'none' | 'some' | 'unknown' | 'untold' {
+  { isAskedAgain }: VerificationDemand,
+): OpenDifferences | 'untold' {
   const reported = readVerification(status.verifier?.progress);
   const { verificationStatus } = status;
   const open =
     reported && openDifferences({ lastPass: reported.lastPass, verificationStatus }, maxLagSeconds);
-  switch (open) {
-    case 'none':
-    case 'unknown':
-      return open;
-    case 'recent':
-      return isQuiet ? 'some' : 'none';
-    case 'old':
-      return 'some';
-    case undefined: {
-      // Another tool tells only what the pass under way has found, which begins with nothing.
-      if (failedTasks(verificationStatus) > 0) return 'some';
-      if (countsOf(status).isOver) return 'none';
-      if (reported?.phase !== 'recheck') return 'unknown';
-      return isAskedAgain ? 'none' : 'untold';
-    }
-  }
+  if (open !== undefined) return open;
+  // Another tool tells only what the pass under way has found, which begins with nothing.
+  if (failedTasks(verificationStatus) > 0) return 'old';
+  if (countsOf(status).isOver) return 'none';
+  if (reported?.phase !== 'recheck') return 'unknown';
+  return isAskedAgain ? 'none' : 'untold';
 }
 
 /** The counts of the contract: those of the current pass, or of the last one until the next begins. */

@@ -26,7 +26,7 @@ export type HoldEnd = 'DeadlineMissed' | 'NotAskedFor' | 'OptionsChanged';
 
 /**
  * An attempt to commit that scales workloads down. It is recorded from before the first is scaled down until the last has
- * its size again or is left at zero for good: an operator that continues must know the former sizes.
+ * its size again or is left at zero for good: an operator that continues must know the previous sizes.
  */
 export interface Hold {
   readonly holder: LeaseHolder;

@@ -71,8 +71,9 @@ function plan(facts: Partial<CommitFacts>): CommitPlan {
 }
 
 /** The step in a word or two, and why. */
-function outline({ step, cause }: CommitPlan): string {
-  const why = cause ? ` ${cause.reason} ${cause.level}` : '';
+function outline({ step, cause, opensAt }: CommitPlan): string {
+  const opening = opensAt === undefined ? '' : ' opens';
+  const why = cause ? ` ${cause.reason} ${cause.level}` : opening;
   if (step.kind === 'scale') {
     return `scale ${step.scalings.map(({ name, replicas }) => `${name}=${replicas}`).join()}${why}`;
   }
@@ -84,8 +85,15 @@ function outline({ step, cause }: CommitPlan): string {
 
 const stopping = 'StoppingWorkloads waiting';
 const missed = 'CommitDeadlineMissed stalled';
+const failed = { reason: 'VerificationFailed', message: '', level: 'stalled' } as const;
+const windowOver = 'CommitWindowMissed stalled';
 const back = { ...options, workloadsAfterCommit: 'ScaleBack' } as const;
 const alone = { ...options, workloads: [] };
+const secondMs = 1_000;
+const at = (ms: number): string => new Date(ms).toISOString();
+const early = { ...options, notBefore: at(nowMs + secondMs) };
+const open = { ...options, notBefore: at(nowMs), notAfter: at(nowMs + secondMs) };
+const over = { ...options, notAfter: at(nowMs) };
 
 describe('the next step of an automatic commit', () => {
   const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
@@ -123,6 +131,70 @@ describe('the next step of an automatic commit', () => {
       'restarts with other options',
       { missedHash: 'former', workloads: up },
       `record web=3,queue=1 ${stopping}`,
+    ],
+    // The window.
+    ['is none before the window', { options: early, workloads: up }, 'none opens'],
+    ['looks at the workloads before the window', { options: early }, 'look'],
+    [
+      'says in time that a workload is missing',
+      { options: early, workloads: views(found('web', 3), missing) },
+      'none WorkloadNotFound stalled',
+    ],
+    [
+      'says in time what does not pass by itself',
+      { options: early, obstacle: { cause: failed } },
+      'none VerificationFailed stalled',
+    ],
+    [
+      'has no verdict about one that may be under way',
+      { options: over, commit: 'unknown' },
+      'none',
+    ],
+    ['is not sent before the window', { options: { ...early, workloads: [] } }, 'none opens'],
+    [
+      'says that before what it waits for',
+      { options: early, obstacle: { cause: lag } },
+      'none opens',
+    ],
+    [
+      'says nothing about the window during the copy',
+      { options: early, obstacle: { cause: undefined } },
+      'none',
+    ],
+    ['begins in the window', { options: open, workloads: up }, `record web=3,queue=1 ${stopping}`],
+    ['does not begin after the window', { options: over, workloads: up }, `none ${windowOver}`],
+    ['is not sent after the window', { options: { ...over, workloads: [] } }, `none ${windowOver}`],
+    [
+      'says that rather than what it waited for',
+      { options: over, obstacle: { cause: lag } },
+      `none ${windowOver}`,
+    ],
+    ['has no window when it is taken', { options: over, commit: 'taken' }, 'none'],
+    ['has no window when it is not asked for', { options: early, isAskedFor: false }, 'none'],
+    [
+      'continues in the window',
+      { options: open, hold: sent, workloads: down },
+      'send Committing waiting',
+    ],
+    [
+      'is given up at the end of the window',
+      { options: over, hold, workloads: down },
+      `record web=3,queue=1 DeadlineMissed ${stopping}`,
+    ],
+    [
+      'is not given up at the end of the window when it may have been taken',
+      { options: over, hold: sent, workloads: down, commit: 'unknown' },
+      'none CommitUnknown warning',
+    ],
+    [
+      'is given up at the deadline though the window is open',
+      { options: open, hold: late, workloads: down },
+      `record web=3,queue=1 DeadlineMissed ${stopping}`,
+    ],
+    [
+      'says that it was missed, after the window, too',
+      { options: over, missedHash: 'hash' },
+      `none ${missed}`,
     ],
     // Something is held.
     ['looks first at what is held', { hold }, 'look'],
@@ -292,6 +364,23 @@ describe('the next step of an automatic commit', () => {
     assert.equal(plan({ missedHash: 'hash', isAskedFor: false }).missedHash, 'hash');
     assert.equal(plan({ missedHash: 'former', workloads: up }).missedHash, undefined);
     assert.equal(plan({ missedHash: 'hash', commit: 'done' }).missedHash, undefined);
+  });
+
+  it('says what would keep a commit from beginning after the window, too', () => {
+    const { cause } = plan({ options: over, obstacle: { cause: lag } });
+    assert.equal(
+      cause?.message,
+      `the commit did not begin before ${over.notAfter} (WaitingForLag would keep it from beginning now, too): set a later time in spec.commit.notAfter, or remove it`,
+    );
+    const alone = plan({ options: over }).cause?.message ?? '';
+    assert.ok(alone.startsWith(`the commit did not begin before ${over.notAfter}: set a later`));
+  });
+
+  it('says how to try again', () => {
+    const without = plan({ missedHash: 'hash' }).cause?.message ?? '';
+    assert.match(without, /within 300 s, and .* new value of spec\.commit\.attempt$/);
+    const within = plan({ options: over, missedHash: 'hash' }).cause?.message ?? '';
+    assert.match(within, /within 300 s and before 20.* with a later notAfter$/);
   });
 
   it('scales what was seen, and nothing else', () => {

@@ -2,6 +2,7 @@ import type { Direction } from '../api/clustersync.ts';
 import type { LeaseHolder } from '../leases/lease-holder.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { CommitOptions, HeldWorkload, Hold, HoldEnd, WorkloadRef } from './hold.ts';
+import { windowAt, windowEndMs, windowMissed } from './window.ts';
 
 /** A workload, as it is now. */
 export interface WorkloadView extends WorkloadRef {
@@ -30,7 +31,7 @@ export type WorkloadState =
 
 /**
  * How far the commit has got. none: every instance has just said that none is under way there. unknown: not every one has, so a commit
- * that was sent may have been accepted, or may still be. taken: it cannot be taken back any more.
+ * that was sent may have been accepted, or may still be. taken: it can no longer be taken back.
  */
 export type CommitProgress = 'none' | 'unknown' | 'taken' | 'done';
 
@@ -92,6 +93,8 @@ export interface CommitPlan {
   readonly cause?: ConditionCause;
   /** To be recorded in the status, so that no other attempt starts with the same options. */
   readonly missedHash?: string;
+  /** `notBefore`, if that is still to come and nothing calls for intervention before. */
+  readonly opensAt?: string;
 }
 
 const nothing: CommitPlan = { step: { kind: 'none' } };
@@ -102,14 +105,30 @@ const dropping: CommitPlan = { step: { kind: 'drop' } };
  * twice, or not at all, the state of the world shows it.
  */
 export function planCommit(facts: CommitFacts): CommitPlan {
-  const { hold, isAskedFor, commit, obstacle, missedHash, optionsHash, options } = facts;
+  const { hold, isAskedFor, commit, missedHash, optionsHash, options } = facts;
   if (hold) return planHeld(facts, hold);
   const kept = missedHash === optionsHash && commit !== 'done' ? { missedHash } : {};
   if (!isAskedFor || commit === 'taken' || commit === 'done') return { ...nothing, ...kept };
   if (missedHash === optionsHash) return { ...nothing, ...kept, cause: missed(options) };
-  if (obstacle) return waiting(obstacle.cause);
+  return planBegin(facts);
+}
+
+/** Towards an attempt, or towards the commit itself where there are no workloads: in the window, once nothing is in the way. */
+function planBegin(facts: CommitFacts): CommitPlan {
+  const { commit, obstacle, optionsHash, options, nowMs } = facts;
+  // The conditions already say what is under way.
+  if (obstacle && !obstacle.cause) return nothing;
+  const window = windowAt(nowMs, options);
+  // One that was sent in the window may still be accepted.
+  if (window.kind === 'over')
+    return commit === 'unknown' ? nothing : waiting(windowMissed(options, obstacle?.cause));
+  const early = window.kind === 'early' ? { ...nothing, opensAt: window.opensAt } : undefined;
+  if (obstacle) {
+    // What needs intervention is reported before the window opens.
+    return early && obstacle.cause?.level !== 'stalled' ? early : waiting(obstacle.cause);
+  }
   const refs = options.workloads ?? [];
-  if (refs.length === 0) return sending;
+  if (refs.length === 0) return early ?? sending;
   if (!facts.workloads) return { step: { kind: 'look' } };
   const workloads: HeldWorkload[] = [];
   for (const { kind, name } of refs) {
@@ -117,7 +136,8 @@ export function planCommit(facts: CommitFacts): CommitPlan {
     if (state.kind !== 'found') return waiting(unusable({ kind, name }, state));
     workloads.push({ kind, name, uid: state.seen.uid, replicas: state.replicas });
   }
-  const { holder, direction, nowMs } = facts;
+  if (early) return early;
+  const { holder, direction } = facts;
   return record({ holder, direction, optionsHash, sinceMs: nowMs, workloads });
 }
 
@@ -202,9 +222,9 @@ function endOf(
   return nowMs >= deadlineMs(hold, options) ? 'DeadlineMissed' : undefined;
 }
 
-/** When an attempt is abandoned: milliseconds since 1970. */
-export function deadlineMs({ sinceMs }: Hold, { deadlineSeconds }: CommitOptions): number {
-  return sinceMs + deadlineSeconds * 1000;
+/** When an attempt is abandoned: milliseconds since 1970. No attempt outlasts the window. */
+export function deadlineMs({ sinceMs }: Hold, options: CommitOptions): number {
+  return Math.min(sinceMs + options.deadlineSeconds * 1000, windowEndMs(options));
 }
 
 /** Restores the size of every workload that still exists; then the record may be dropped. */
@@ -277,10 +297,14 @@ function stopping(message: string): ConditionCause {
   return { reason: 'StoppingWorkloads', message, level: 'waiting' };
 }
 
-function missed({ deadlineSeconds }: CommitOptions): ConditionCause {
+function missed({ deadlineSeconds, notAfter }: CommitOptions): ConditionCause {
+  const [end, change] =
+    notAfter === undefined
+      ? ['', 'for example with a new value of spec.commit.attempt']
+      : [` and before ${notAfter}`, 'for example with a later notAfter'];
   return {
     reason: 'CommitDeadlineMissed',
-    message: `the commit did not happen within ${deadlineSeconds} s, and the workloads were scaled back: to try again, change spec.commit, for example with a new value of spec.commit.attempt`,
+    message: `the commit did not happen within ${deadlineSeconds} s${end}, and the workloads were scaled back: to try again, change spec.commit, ${change}`,
     level: 'stalled',
   };
 }

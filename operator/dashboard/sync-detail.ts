@@ -23,7 +23,7 @@ import type { ClusterSync, InstanceStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { verificationSummaryOf } from './sync-summary.ts';
 
-/** What is known about a sync besides its resources. */
+/** What is known about a sync apart from its resources. */
 export interface AskedFacts {
   readonly collections: CollectionsView | null;
   /** By the name of the SyncVerification. */

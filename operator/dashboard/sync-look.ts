@@ -18,7 +18,7 @@ export interface SyncLookOptions {
   readonly sync: () => ClusterSync | undefined;
   readonly verifications: () => readonly SyncVerification[];
   readonly store: OperandStore;
-  /** Whether it is known which pods are in a namespace: otherwise their addresses may be those of others by now. */
+  /** Whether it is known which pods are in a namespace: otherwise their addresses may belong to other pods by now. */
   readonly isKnown: (namespace: string) => boolean;
   /** Reads the events of an object, in any order. */
   readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<EventsView>;

@@ -55,7 +55,9 @@ export function verificationSummaryOf({ metadata, status }: SyncVerification): V
   };
 }
 
+/** Null, too, for one about data that the ClusterSync no longer has: of a sync that was replaced, or reversed since. */
 function verdictOf(status: SyncVerification['status']): VerificationSummary['verdict'] {
+  if (findCondition(status?.conditions, 'Consistent')?.status === 'Unknown') return null;
   switch (status?.verdict) {
     case 'Equal':
       return 'equal';

@@ -3,6 +3,7 @@ import type {
   V1ConfigMap,
   V1Lease,
   V1NetworkPolicy,
+  V1Node,
   V1Pod,
   V1Secret,
   V1Service,
@@ -14,6 +15,7 @@ export type ConfigMap = Modelled<V1ConfigMap>;
 export type Event = Modelled<EventsV1Event>;
 export type Lease = Modelled<V1Lease>;
 export type NetworkPolicy = Modelled<V1NetworkPolicy>;
+export type Node = Modelled<V1Node>;
 export type Pod = Modelled<V1Pod>;
 export type Secret = Modelled<V1Secret>;
 export type Service = Modelled<V1Service>;
@@ -71,5 +73,12 @@ export const namespaces: Resource<KubeObject> = {
   version: 'v1',
   kind: 'Namespace',
   plural: 'namespaces',
+  namespaced: false,
+};
+export const nodes: Resource<Node> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  plural: 'nodes',
   namespaced: false,
 };

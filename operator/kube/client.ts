@@ -36,7 +36,7 @@ export interface ObjectList<T> {
 
 /** How to delete an object. */
 export interface DeleteOptions extends CallOptions {
-  /** Preconditions: a Conflict, and nothing is deleted, if the object is another one (uid) or was changed (resourceVersion). */
+  /** Preconditions: a Conflict, and nothing is deleted, if the object is a different one (uid) or was changed (resourceVersion). */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
   readonly gracePeriodSeconds?: number;
@@ -46,8 +46,8 @@ export interface DeleteOptions extends CallOptions {
 export interface ClientOptions {
   /** `clustersync` by default. */
   readonly fieldManager?: string;
-  /** Called before a request that changes something: if false, it is not sent. By default all are sent. */
-  readonly mayWrite?: () => boolean;
+  /** Called with the namespace before a request that changes something: if false, it is not sent. By default all are sent. */
+  readonly mayWrite?: (namespace: string | undefined) => boolean;
 }
 
 const listPageSize = 500;

@@ -8,7 +8,7 @@ export interface Clock {
   schedule(delayMs: number, callback: () => void): () => void;
 }
 
-/** A longer delay makes setTimeout fire at once. */
+/** A longer delay makes setTimeout fire immediately. */
 const maxTimeoutMs = 2 ** 31 - 1;
 
 /** The clock of the machine. */

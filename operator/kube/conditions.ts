@@ -15,7 +15,7 @@ export interface Condition {
   readonly observedGeneration?: number;
 }
 
-/** A condition to be set: its time follows from the former one. */
+/** A condition to be set: its time follows from the previous one. */
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
 
 /** Long enough for people; the schema allows more, but not all conditions of an object could be that long. */
@@ -23,7 +23,7 @@ const maxMessageLength = 4096;
 
 /**
  * The conditions with this one set. Its message is redacted, and cut at 4,096 characters. Its lastTransitionTime is kept unless the status
- * differs from the former one.
+ * differs from the previous one.
  * Returns the same array if nothing differs.
  */
 export function setCondition(

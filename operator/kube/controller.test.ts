@@ -68,6 +68,14 @@ describe('Controller', () => {
     assert.equal(await metric('controller_runtime_max_concurrent_reconciles'), 2);
   });
 
+  it('does not count what was postponed', async () => {
+    const controller = start((key) => Promise.resolve({ isPostponed: key === 'n/a' }));
+    controller.queue.add('n/a');
+    controller.queue.add('n/b');
+    await clock.advance(0);
+    assert.equal(await results('success'), 1);
+  });
+
   it('looks again at a time that is not the same for all, where that is far off', async () => {
     const seen: string[] = [];
     const reconcile: Reconcile = (key) => {

@@ -10,9 +10,11 @@ import { WorkQueue } from './work-queue.ts';
 export interface ReconcileResult {
   /** Reconcile again after this time, whatever happens. */
   readonly requeueAfterMs?: number | undefined;
+  /** Nothing could be done for the object now: it is not counted as reconciled. */
+  readonly isPostponed?: boolean;
 }
 
-/** What a reconcile receives besides the key. */
+/** What a reconcile receives in addition to the key. */
 export interface ReconcileContext {
   /** Aborted when the reconcile's deadline has passed, or when the shutdown no longer waits. */
   readonly signal: AbortSignal;
@@ -57,7 +59,7 @@ export interface ControllerOptions {
 const jitteredFromMs = 10_000;
 const maxJitterMs = 5_000;
 
-/** Keeps objects that were all seen at once, when an operator started, from being reconciled together forever. */
+/** Keeps objects that were all seen at the same time, when an operator started, from being reconciled together forever. */
 function jitterMs(ms: number, random: number): number {
   return ms < jitteredFromMs ? 0 : random * Math.min(ms / 10, maxJitterMs);
 }
@@ -143,12 +145,13 @@ export class Controller {
     const startMs = this.#clock.monotonicMs();
     metrics.activeWorkers.inc(this.#labels);
     try {
-      const { requeueAfterMs } = await reconcile(key, { signal: deadline.signal, logger });
+      const context = { signal: deadline.signal, logger };
+      const { requeueAfterMs, isPostponed = false } = await reconcile(key, context);
       this.queue.forget(key);
       if (requeueAfterMs !== undefined) {
         this.queue.addAfter(key, requeueAfterMs + jitterMs(requeueAfterMs, random()));
       }
-      this.#count(requeueAfterMs === undefined ? 'success' : 'requeue_after');
+      if (!isPostponed) this.#count(requeueAfterMs === undefined ? 'success' : 'requeue_after');
     } catch (error) {
       if (deadline.isExpired) metrics.reconcileTimeouts.inc(this.#labels);
       this.#failed(key, error, hard, logger);

@@ -55,7 +55,7 @@ interface Series {
 
 /** An event repeated after a longer pause is a new one. */
 const seriesPauseMs = 6 * 60_000;
-/** Per object: this many events at once, then one in five minutes. client-go's limits. */
+/** Per object: this many events without delay, then one in five minutes. client-go's limits. */
 const burst = 25;
 const refillMs = 5 * 60_000;
 const maxNoteBytes = 1024;

@@ -12,7 +12,7 @@ interface Lane {
 
 /**
  * Keys of objects (`namespace/name`), dealt out in turn to the namespaces that have any: how long a key waits depends on how
- * many namespaces are busy, and on the backlog of its own, not on that of others.
+ * many namespaces are busy, and on the backlog of its own, not on that of other namespaces.
  * - A key that is already waiting is not added again.
  * - Within a namespace, urgent keys go first, except for every ninth; otherwise keys keep the order in which they were added.
  * - A key that was taken is in hand until {@link done}: it is not given out meanwhile, and if it is added, it waits again

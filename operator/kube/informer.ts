@@ -35,7 +35,7 @@ export interface InformerStanding {
   readonly refusal: KubeError | undefined;
 }
 
-/** A watch that lives this long, or brings an event, was a success: the back-off is reset. */
+/** A watch that lives this long, or delivers an event, was a success: the back-off is reset. */
 const healthyWatchMs = 500;
 /** After so many failures in a row the objects are listed again: the resource version may be part of the problem. */
 const failuresBeforeRelist = 3;
@@ -111,7 +111,7 @@ export class Informer<T extends KubeObject, I extends string = never> implements
   }
 
   /**
-   * Adds a handler of events; it gets the existing objects at once. If a handler throws, it gets the event again, with
+   * Adds a handler of events; it gets the existing objects immediately. If a handler throws, it gets the event again, with
    * back-off, and the others are not affected.
    */
   addHandler(handler: ObjectHandler<T>): void {
@@ -162,7 +162,8 @@ export class Informer<T extends KubeObject, I extends string = never> implements
     const retryInMs = Math.round(
       backoffMs(failures - 1, { baseMs: 800, maxMs: 30_000, random: this.#random }),
     );
-    const reason = error === undefined ? 'the server ended the watch at once' : messageOf(error);
+    const reason =
+      error === undefined ? 'the server ended the watch immediately' : messageOf(error);
     // One failure may be a restart of the API server or a proxy; several deserve attention. Of a refusal, others tell: once.
     const level = this.#refusal ? 'debug' : failures < 3 ? 'info' : 'warn';
     this.#logger[level]({ failures, retryInMs, reason }, 'watch failed');

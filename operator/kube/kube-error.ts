@@ -12,6 +12,8 @@ export interface KubeErrorDetails {
    */
   readonly reason: string;
   readonly message: string;
+  /** The reasons of the causes in the API server's Status; none by default. */
+  readonly causes?: readonly string[];
   /** Set if the server said how long to wait before a retry. */
   readonly retryAfterMs?: number | undefined;
   readonly cause?: unknown;
@@ -22,13 +24,16 @@ export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly statusCode: number | undefined;
   readonly reason: string;
+  readonly causes: readonly string[];
   readonly retryAfterMs: number | undefined;
 
-  constructor({ request, statusCode, reason, message, retryAfterMs, cause }: KubeErrorDetails) {
+  constructor(details: KubeErrorDetails) {
+    const { request, statusCode, reason, message, causes = [], retryAfterMs, cause } = details;
     const code = statusCode === undefined ? '' : `${statusCode} `;
     super(redact(`${request}: ${code}${reason}: ${message}`), { cause });
     this.statusCode = statusCode;
     this.reason = reason;
+    this.causes = causes;
     this.retryAfterMs = retryAfterMs;
   }
 }
@@ -36,6 +41,11 @@ export class KubeError extends Error {
 /** The object is not there. */
 export function isNotFound(error: unknown): error is KubeError {
   return error instanceof KubeError && error.statusCode === 404;
+}
+
+/** The namespace is being deleted: nothing new can be created there. */
+export function isTerminating(error: unknown): boolean {
+  return isForbidden(error) && error.causes.includes('NamespaceTerminating');
 }
 
 /** Somebody else has changed the object since it was read, or owns a field that was applied without force. */
@@ -86,6 +96,17 @@ export function errorOfStatus(
     statusCode,
     reason: text('reason', 'Unknown'),
     message: text('message', typeof body === 'string' ? body.slice(0, 500) : 'no message'),
+    causes: causeReasons(status),
     retryAfterMs: seconds > 0 ? seconds * 1000 : undefined,
+  });
+}
+
+function causeReasons(status: object): string[] {
+  const details: unknown = Reflect.get(status, 'details');
+  const causes: unknown = typeof details === 'object' && details && Reflect.get(details, 'causes');
+  if (!Array.isArray(causes)) return [];
+  return causes.flatMap((cause: unknown) => {
+    const reason: unknown = typeof cause === 'object' && cause && Reflect.get(cause, 'reason');
+    return typeof reason === 'string' ? [reason] : [];
   });
 }

@@ -1,4 +1,4 @@
-/** Limits a rate: a burst at once, then one token in each refill time. */
+/** Limits a rate: a burst without delay, then one token in each refill time. */
 export class TokenBucket {
   readonly #burst: number;
   readonly #refillMs: number;

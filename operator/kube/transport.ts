@@ -47,7 +47,7 @@ export class KubeTransport implements Disposable {
   readonly #config: KubeConfig;
   readonly #metrics: KubeMetrics;
   readonly #server: URL;
-  readonly #mayWrite: () => boolean;
+  readonly #mayWrite: (namespace: string | undefined) => boolean;
   readonly #agent = new Agent({
     keepAlive: true,
     keepAliveMsecs: keepAliveProbeMs,
@@ -56,10 +56,14 @@ export class KubeTransport implements Disposable {
   });
 
   /**
-   * @param mayWrite - called before a request other than GET is sent, once connected.
+   * @param mayWrite - called with the namespace before a request other than GET is sent, once connected.
    * @throws TypeError if the configuration names no cluster, or one that is not reached by HTTPS.
    */
-  constructor(config: KubeConfig, metrics: KubeMetrics, mayWrite: () => boolean) {
+  constructor(
+    config: KubeConfig,
+    metrics: KubeMetrics,
+    mayWrite: (namespace: string | undefined) => boolean,
+  ) {
     const server = URL.parse(config.getCurrentCluster()?.server ?? '');
     if (server?.protocol !== 'https:') {
       throw new TypeError('the kubeconfig names no current cluster with an https address');
@@ -140,8 +144,8 @@ export class KubeTransport implements Disposable {
       const payload = body === undefined ? undefined : Buffer.from(yamlText(body));
       const options = await this.#options(kubeRequest, payload, signal);
       const answer = await exchange(options, payload, signal, () => {
-        if (method === 'GET' || this.#mayWrite()) return;
-        const message = 'another process may be the leader by now: no more writes';
+        if (method === 'GET' || this.#mayWrite(namespaceOf(kubeRequest))) return;
+        const message = 'another process may work in its place by now: no more writes';
         throw new KubeError({ request: describe(kubeRequest), reason: 'NotLeading', message });
       });
       count(String(answer.statusCode ?? 0));
@@ -185,6 +189,10 @@ export class KubeTransport implements Disposable {
     if (this.#config.getCurrentCluster()?.proxyUrl === undefined) options.agent = this.#agent;
     return options;
   }
+}
+
+function namespaceOf({ path }: KubeRequest): string | undefined {
+  return /\/namespaces\/([^/]+)/.exec(path)?.[1];
 }
 
 function describe({ method, path }: KubeRequest): string {

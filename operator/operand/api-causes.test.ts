@@ -8,6 +8,7 @@ describe('errorText', () => {
     process: 'a',
     ip: '127.0.0.1',
     isReady: true,
+    image: undefined,
     cause: undefined,
   };
 

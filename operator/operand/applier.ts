@@ -30,8 +30,10 @@ export class ChildApplier {
 
   /**
    * Makes the object what it should be.
-   * @param live - the cached object; if the cache has none, the API server is asked.
+   * @param live - the cached object; if the cache has none, the API server is queried.
+   * @returns the object, if it had to be written.
    * @throws ForeignObjectError if there is one that the owner does not control.
+   * @throws KubeError Conflict if the intent names a version that is not the object's.
    */
   async apply<T extends KubeObject>(
     resource: Resource<T>,
@@ -39,35 +41,44 @@ export class ChildApplier {
     intent: Intent<T>,
     owner: KubeObject,
     signal: AbortSignal,
-  ): Promise<void> {
+  ): Promise<T | undefined> {
     const found = live ?? (await this.#client.find(resource, intent.metadata, { signal }));
     if (found && !isControlledBy(found, owner)) {
       throw new ForeignObjectError(
         `the ${resource.kind} ${intent.metadata.name} already exists and has another owner`,
       );
     }
-    if (found && covers(found, intent)) return;
+    if (found && covers(found, intent)) return undefined;
     const key = objectKey(intent.metadata);
     const applied = this.#applied.get(key) ?? new Map<string, Applied>();
-    const intentHash = createHash('sha1').update(JSON.stringify(intent)).digest('base64');
+    const intentHash = hashOf(intent);
     const seenVersion = found?.metadata.resourceVersion;
     const former = applied.get(resource.plural);
     const isKnown =
       former?.intentHash === intentHash &&
       seenVersion !== undefined &&
       (seenVersion === former.seenVersion || seenVersion === former.resultVersion);
-    if (isKnown) return;
+    if (isKnown) return undefined;
     const result = await this.#client.apply(resource, intent, { signal });
     const resultVersion = result.metadata.resourceVersion;
     applied.set(resource.plural, { intentHash, seenVersion, resultVersion });
     this.#applied.set(key, applied);
     if (former?.intentHash === intentHash) this.#onCorrected(resource.kind);
+    return result;
   }
 
   /** Forgets the objects of this name: their owner is gone. */
   forget(key: string): void {
     this.#applied.delete(key);
   }
+}
+
+/** Of what is wanted, over whichever version. */
+function hashOf<T extends KubeObject>({ metadata, ...intent }: Intent<T>): string {
+  const { resourceVersion: _, ...wanted } = metadata;
+  return createHash('sha1')
+    .update(JSON.stringify([wanted, intent]))
+    .digest('base64');
 }
 
 /**

@@ -53,7 +53,7 @@ interface Expiry {
 /** The keys of a Secret of type kubernetes.io/tls. */
 export const certificateKeys = { certificate: 'tls.crt', key: 'tls.key' } as const;
 
-/** What the connections to a side need besides the connection string. */
+/** What the connections to a side need in addition to the connection string. */
 export interface CredentialKey extends SecretKey {
   readonly part: 'user' | 'password' | 'authority' | keyof typeof certificateKeys;
 }
@@ -89,7 +89,7 @@ export function authorityOf(tls: ClusterReference['tls']): SecretKey | undefined
 }
 
 /**
- * The values of credentials, with the time when a certificate ends; one is invalid where it is no certificate, or does not go with its
+ * The values of credentials, with the time when a certificate ends; one is invalid where it is not a certificate, or does not go with its
  * key: no process could use it.
  * @param values - one for each, in the order of {@link credentialKeys}.
  */

@@ -1,6 +1,7 @@
 import { errorTable, type ErrorName } from '../../service/error-table.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { ServerTrust } from '../../service/http-request.ts';
+import { hostInUrl } from '../../service/listening.ts';
 import { answeredError, type AnsweredError } from '../../sync-api/answer-error.ts';
 import {
   callApi,
@@ -45,8 +46,7 @@ export function apiTargetAt(
   token: string,
   trust: ServerTrust | undefined,
 ): ApiTarget {
-  const host = ip.includes(':') ? `[${ip}]` : ip;
-  return { baseUrl: `${trust ? 'https' : 'http'}://${host}:${port}`, token, trust };
+  return { baseUrl: `${trust ? 'https' : 'http'}://${hostInUrl(ip)}:${port}`, token, trust };
 }
 
 /** Calls an operand. Rejects only with the signal's reason; any other failure is an answer. */

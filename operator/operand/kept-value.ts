@@ -22,11 +22,11 @@ const maxKeptKeys = 128;
 /**
  * What is kept of the values of an object: the short ones first. An object may have a megabyte of them, and hundreds of objects are cached.
  * @param data - in base64.
- * @param former - what was kept of it before: certificates that are still the same are not read again.
+ * @param previous - what was kept of it before: certificates that are still the same are not read again.
  */
 export function keptValues(
   data: Readonly<Record<string, string>>,
-  former: KeptValues | undefined,
+  previous: KeptValues | undefined,
 ): KeptValues {
   let length = 0;
   const kept = Object.entries(data)
@@ -35,14 +35,14 @@ export function keptValues(
     .map(([key, base64]): [string, KeptValue] => {
       length += base64.length;
       const isKept = length <= maxKeptLength;
-      return [key, isKept ? { kind: 'whole', base64 } : digestOf(base64, former?.get(key))];
+      return [key, isKept ? { kind: 'whole', base64 } : digestOf(base64, previous?.get(key))];
     });
   return new Map(kept);
 }
 
-function digestOf(base64: string, former: KeptValue | undefined): KeptValue {
+function digestOf(base64: string, previous: KeptValue | undefined): KeptValue {
   const sha256 = createHash('sha256').update(base64).digest('hex');
-  if (former?.kind === 'digest' && former.sha256 === sha256) return former;
+  if (previous?.kind === 'digest' && previous.sha256 === sha256) return previous;
   const text = Buffer.from(base64, 'base64').toString();
   return { kind: 'digest', sha256, lastCertificate: lastOf(validities(text)) };
 }

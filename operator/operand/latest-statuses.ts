@@ -21,7 +21,7 @@ export class LatestStatuses<S extends object> {
     return latest ? { ...object, status: latest.status } : object;
   }
 
-  /** Whether a status of the object was noted: another one was decided by a former process. */
+  /** Whether a status of the object was noted: another one was decided by a previous process. */
   has(object: KubeObject): boolean {
     return this.#of(object) !== undefined;
   }

@@ -16,7 +16,7 @@ import { QuestionTurns } from './question-turns.ts';
 
 /** A process to observe. */
 export interface MonitorTarget extends ApiTarget {
-  /** Tells one process from the next: what was known about a former one is forgotten. */
+  /** Tells one process from the next: what was known about a previous one is forgotten. */
   readonly process: string;
 }
 
@@ -59,8 +59,11 @@ export interface MonitorOptions<P, C extends string> {
   /** Receives the key of an object when there is news about it. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /** Called before a command is sent, and again once connected: if false, the command is not sent. By default all are sent. */
-  readonly mayCommand?: () => boolean;
+  /**
+   * Called with the object's key before a command is sent, and again once connected: if false, the command is not sent. By default all are
+   * sent.
+   */
+  readonly mayCommand?: (key: string) => boolean;
   /** When requests may begin: shared with others that ask pods. Its own by default. */
   readonly turns?: QuestionTurns;
   readonly clock?: Clock;
@@ -73,7 +76,7 @@ interface Entry<P, C extends string> {
   readonly send: (command: Command<C>) => void;
 }
 
-/** How long a process is asked often after a command, however seldom it is asked otherwise. */
+/** How long a process is queried often after a command, however seldom it is queried otherwise. */
 const watchedMs = 60_000;
 /** The longest interval in that time. */
 const watchedIntervalMs = 1_000;
@@ -156,20 +159,20 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       }
     });
     const send = (command: Command<C>): void => {
-      if (observation.command?.kind === 'sending' || !this.#mayCommand()) return;
+      if (observation.command?.kind === 'sending' || !this.#mayCommand(key)) return;
       const former = lastOf(observation, command.name);
       const formerCommands = formerOnce(observation, command.name);
       update({ command: { ...identityOf(command), kind: 'sending' }, formerCommands });
       this.#track(signal, async () => {
-        update({ command: await this.#send(target, command, former, signal) });
+        update({ command: await this.#send(key, target, command, former, signal) });
         pause.end();
       });
     };
     return { target, stop, send, observation: () => observation };
   }
 
-  #mayCommand(): boolean {
-    return this.#options.mayCommand?.() ?? true;
+  #mayCommand(key: string): boolean {
+    return this.#options.mayCommand?.(key) ?? true;
   }
 
   #intervalMs({ answer, command }: Observation<P, C>): number {
@@ -202,6 +205,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
   }
 
   async #send(
+    key: string,
     target: MonitorTarget,
     command: Command<C>,
     former: CommandState<C> | undefined,
@@ -212,7 +216,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     const identity = identityOf(command);
     const answer = await api.sendCommand(target, command, {
       assertMaySend: () => {
-        if (!this.#mayCommand()) throw new Error('another process may command it by now');
+        if (!this.#mayCommand(key)) throw new Error('another process may command it by now');
       },
       signal,
     });

@@ -57,7 +57,7 @@ export function lastOf<C extends string>(
   return command?.name === name ? command : formerCommands.find((former) => former.name === name);
 }
 
-/** What becomes of the former commands once this one is sent. */
+/** What becomes of the previous commands once this one is sent. */
 export function formerOnce<C extends string>(
   { command, formerCommands = [] }: KnownCommands<C>,
   name: C,

@@ -221,6 +221,22 @@ export function secretProblem(
 /** On the pods of an operand: the hash of what they read when they started. */
 export const secretsHashAnnotation = 'clustersync.dev/secrets-hash';
 
+/** On the StatefulSet, and not on its pods, so that no other time can replace them: when it last got another such hash. */
+export const secretsChangedAnnotation = 'clustersync.dev/secrets-changed-at';
+
+/** What a StatefulSet records of the Secrets of its pods. */
+export interface SecretsRecord {
+  /** See {@link secretsHashOf}. */
+  readonly hash: string;
+  /** When the pods were last given changed Secrets; undefined if never. */
+  readonly changedAt: string | undefined;
+  /**
+   * If that is now: the version of the StatefulSet that still has the previous hash. The change is written over no other version, which
+   * may have it already, with its time.
+   */
+  readonly replaces: string | undefined;
+}
+
 /**
  * A hash of what the pods of an operand read when they start: if it changes, they are replaced. It is keyed with the token, so that
  * it reveals nothing about passwords to those who may see pods but not Secrets.

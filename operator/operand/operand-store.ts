@@ -2,9 +2,12 @@ import { messageOf } from '../../service/errors.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import {
   networkPolicies,
+  nodes,
+  pods,
   services,
   statefulSets,
   type NetworkPolicy,
+  type Node,
   type Pod,
   type Service,
   type StatefulSet,
@@ -45,6 +48,14 @@ export interface OperandCaches {
   readonly pods: ObjectLookup<Pod>;
 }
 
+/** A pod as it was observed. */
+export interface ObservedPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
 /** The objects of operands in the cluster: read from the caches, written by server-side apply. */
 export class OperandStore {
   readonly #client: KubeClient;
@@ -53,6 +64,11 @@ export class OperandStore {
   readonly #applier: ChildApplier;
   readonly #tokenKey: TokenKey;
   readonly #refusals: PodRefusals;
+  /** StatefulSets that are newer than those in the cache, with the version that the cache has: until it has another one. */
+  readonly #newer = new Map<
+    string,
+    { readonly cachedVersion: string; readonly statefulSet: StatefulSet }
+  >();
 
   /** @param onCorrected - as in ChildApplier. */
   constructor(
@@ -71,11 +87,11 @@ export class OperandStore {
 
   /** The StatefulSet of an operand, if the owner controls it. */
   statefulSet(owner: KubeObject, name: string): StatefulSet | undefined {
-    const found = this.#caches.statefulSets.get(keyBeside(owner, name));
+    const found = this.#newestStatefulSet(keyBeside(owner, name));
     return found && isControlledBy(found, owner) ? found : undefined;
   }
 
-  /** The existing pods with these names, by name: those of the owner's StatefulSet, not of a former namesake's. */
+  /** The existing pods with these names, by name: those of the owner's StatefulSet, not of a previous namesake's. */
   pods(owner: KubeObject, names: readonly string[]): ReadonlyMap<string, Pod> {
     return new Map(
       names.flatMap((name) => {
@@ -191,6 +207,31 @@ export class OperandStore {
     }
   }
 
+  /**
+   * Deletes a pod without waiting for its node to confirm its end, unless it has been replaced or has changed.
+   * @returns `changed` if so.
+   */
+  async removePod(
+    { namespace, name, uid, resourceVersion }: ObservedPod,
+    signal: AbortSignal,
+  ): Promise<'deleted' | 'changed'> {
+    try {
+      const preconditions = { uid, resourceVersion };
+      const options = { signal, gracePeriodSeconds: 0, preconditions };
+      return (await this.#client.delete(pods, { namespace, name }, options))
+        ? 'deleted'
+        : 'changed';
+    } catch (error) {
+      if (isConflict(error)) return 'changed';
+      throw error;
+    }
+  }
+
+  /** A node, as the API server has it; undefined if there is none. */
+  async node(name: string, signal: AbortSignal): Promise<Node | undefined> {
+    return await this.#client.find(nodes, { name }, { signal });
+  }
+
   /** Deletes the StatefulSet, and with it its pods. */
   async remove({ metadata }: StatefulSet, signal: AbortSignal): Promise<void> {
     const { uid } = metadata;
@@ -204,6 +245,7 @@ export class OperandStore {
   /** Forgets an operand: its owner is gone. Its objects are left to the garbage collector. */
   forget(ref: ObjectRef): void {
     this.#applier.forget(objectKey(ref));
+    this.#newer.delete(objectKey(ref));
     this.#refusals.forget(ref);
   }
 
@@ -224,7 +266,31 @@ export class OperandStore {
       signal,
     );
     if (arePodsKept) return;
-    await apply.apply(statefulSets, caches.statefulSets.get(key), statefulSet, owner, signal);
+    const live = this.#newestStatefulSet(key);
+    // A cache that moves meanwhile may be newer than the answer.
+    const cachedVersion = caches.statefulSets.get(key)?.metadata.resourceVersion;
+    const remember = (newer: StatefulSet | undefined): void => {
+      if (newer && cachedVersion !== undefined)
+        this.#newer.set(key, { cachedVersion, statefulSet: newer });
+    };
+    const isOverVersion = statefulSet.metadata.resourceVersion !== undefined;
+    try {
+      const written = await apply.apply(statefulSets, live, statefulSet, owner, signal);
+      if (isOverVersion) remember(written);
+    } catch (error) {
+      if (!isOverVersion || !isConflict(error)) throw error;
+      // The rest of the pass depends on none of it, and the next one decides by what is there.
+      remember(await this.#client.find(statefulSets, statefulSet.metadata, { signal }));
+    }
+  }
+
+  /** The cached one, or a newer one that is known: the cache may lag, and what is recorded there must not be decided again. */
+  #newestStatefulSet(key: string): StatefulSet | undefined {
+    const cached = this.#caches.statefulSets.get(key);
+    const newer = this.#newer.get(key);
+    if (newer && newer.cachedVersion === cached?.metadata.resourceVersion) return newer.statefulSet;
+    this.#newer.delete(key);
+    return cached;
   }
 }
 

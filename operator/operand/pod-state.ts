@@ -11,6 +11,8 @@ export interface PodState {
   readonly process: string | undefined;
   readonly ip: string | undefined;
   readonly isReady: boolean;
+  /** What its container runs, by digest; undefined if nothing has run yet. Of a pod that is being replaced, only while it still runs. */
+  readonly image: string | undefined;
   /** Why the container does not run. */
   readonly cause: ConditionCause | undefined;
 }
@@ -18,21 +20,29 @@ export interface PodState {
 /** A container that has failed this often will not recover without help. */
 const crashesUntilStalled = 5;
 
+/** So long after its grace period, a pod that has not ended needs somebody: kubelets take some seconds. */
+const overdueMs = 60_000;
+
 /** Admission policies may have long messages. */
 const maxRefusalLength = 1_000;
+
+/** As in the schema of the status: a longer one, which no kubelet reports, would make the whole status invalid. */
+const maxImageLength = 1024;
 
 /** Reads the pod's status. */
 export function podState(pod: Pod, kind: OperandKind): PodState {
   const { name, uid, deletionTimestamp } = pod.metadata;
   const { status } = pod;
-  const container = status?.containerStatuses?.find((each) => each.name === kind);
-  const isRunning = deletionTimestamp === undefined && container?.state?.running !== undefined;
+  const container = containerStatusOf(pod, kind);
+  const isExecuting = container?.state?.running !== undefined;
+  const isRunning = deletionTimestamp === undefined && isExecuting;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
     name,
     ip: status?.podIP,
     process: isRunning ? `${uid ?? ''}/${container.containerID ?? ''}` : undefined,
     isReady: isRunning && ready?.status === 'True',
+    image: deletionTimestamp === undefined || isExecuting ? imageOf(container) : undefined,
     cause: isRunning ? undefined : causeOf(pod, container),
   };
 }
@@ -52,18 +62,43 @@ export function podStateWith(
   const [missing] = [...expected].filter(([argument]) => !container?.args?.includes(argument));
   if (!missing) return state;
   const cause = pendingPod(state.name, missing[1]);
-  return { ...state, process: undefined, ip: undefined, isReady: false, cause };
+  const image = containerStatusOf(pod, kind)?.state?.running && state.image;
+  return { ...state, process: undefined, ip: undefined, isReady: false, image, cause };
 }
 
 const endedPhases: readonly (string | undefined)[] = ['Succeeded', 'Failed'];
 
 /**
- * Whether nothing of a pod runs any more, or ever will. A finalizer can keep a pod in the API after it has ended.
+ * Whether nothing of a pod runs, or ever will. A finalizer can keep a pod in the API after it has ended.
  */
 export function hasEnded({ metadata, spec, status }: Pod): boolean {
   // A pod that is being deleted is no longer scheduled.
   const isNeverRun = metadata.deletionTimestamp !== undefined && spec?.nodeName === undefined;
   return isNeverRun || endedPhases.includes(status?.phase);
+}
+
+/** Whether the node of a pod has not confirmed its end in time. */
+export function isOverdue(pod: Pod, nowMs: number): boolean {
+  // A pod's deletionTimestamp is when its grace period ends.
+  const { deletionTimestamp } = pod.metadata;
+  if (deletionTimestamp === undefined || hasEnded(pod)) return false;
+  return nowMs - Date.parse(deletionTimestamp) >= overdueMs;
+}
+
+/**
+ * The same for a pod whose node has not confirmed its end in time. Kubernetes creates no other pod of its name before: the node may be
+ * cut off, and the pod may still work there.
+ */
+export function withOverdueEnd(state: PodState, pod: Pod, nowMs: number): PodState {
+  if (!isOverdue(pod, nowMs)) return state;
+  const { name, deletionTimestamp = '' } = pod.metadata;
+  const node = pod.spec?.nodeName ?? '';
+  const cause = {
+    reason: 'NodeUnresponsive',
+    message: `the node ${node} does not confirm that the pod ${name} has ended, which was to end by ${deletionTimestamp}; if the node is gone, delete it, or taint it ("kubectl taint nodes ${node} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute")`,
+    level: 'stalled',
+  } as const;
+  return { ...state, cause };
 }
 
 /** The cause for a missing pod. @param refusal - why it cannot be created, if that is known. */
@@ -85,6 +120,16 @@ function pendingPod(name: string, how: string): ConditionCause {
 }
 
 type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+function containerStatusOf({ status }: Pod, kind: OperandKind): ContainerStatus | undefined {
+  return status?.containerStatuses?.find(({ name }) => name === kind);
+}
+
+/** Without the scheme by which some runtimes say how the image can be found, such as `docker-pullable://`. */
+function imageOf(container: ContainerStatus | undefined): string | undefined {
+  const image = container?.imageID.replace(/^[a-z][a-z0-9+.-]*:\/\//, '') ?? '';
+  return image === '' || image.length > maxImageLength ? undefined : image;
+}
 
 function causeOf(pod: Pod, container: ContainerStatus | undefined): ConditionCause {
   const { name, deletionTimestamp } = pod.metadata;

@@ -134,7 +134,7 @@ export function withOverlay(
     spec: {
       ...own,
       ...(Object.fromEntries(merged) as Partial<PodSpec>),
-      // The API server also keeps the name in the field's former place, and would restore it from there once it is removed here.
+      // The API server also keeps the name in the field's previous place, and would restore it from there once it is removed here.
       ...(serviceAccountName !== undefined && { serviceAccount: serviceAccountName }),
     },
   };

@@ -4,7 +4,7 @@ import { TokenBucket } from '../kube/token-bucket.ts';
 
 /** Questions a second, for all namespaces together. */
 const perSecond = 200;
-/** How many may begin at once after a pause. */
+/** How many may begin together after a pause. */
 const burst = 10;
 /** Questions under way: each may hold an answer of 256 KiB, and take as long as its deadline allows. */
 const usual: QuestionLimits = { perNamespace: 200, underWay: 400 };
@@ -40,7 +40,7 @@ export class QuestionTurns {
 
   /**
    * Asks when its turn has come. Rejects with the signal's reason if it is aborted before that, or as the question does.
-   * @param key - of the object whose pod is asked: `namespace/name`.
+   * @param key - of the object whose pod is queried: `namespace/name`.
    */
   async ask<T>(key: string, signal: AbortSignal, question: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();

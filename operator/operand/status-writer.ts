@@ -22,10 +22,13 @@ interface Written<S> {
   readonly atMs: number;
 }
 
-/** A cache that is further behind is used as it is: the API server reports a conflict. */
+/**
+ * So many are remembered, and the one that the cache has now: in minutes of a silent watch there are more. While it then delivers one that
+ * is forgotten, the API server reports a conflict.
+ */
 const maxFormerVersions = 10;
 
-/** So many urgent changes of an object are written at once; then one per refill time, besides its figures. */
+/** So many urgent changes of an object are written immediately; then one per refill time, in addition to its figures. */
 const burst = 20;
 const refillMs = 30_000;
 
@@ -75,7 +78,7 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
   /**
    * @param object - as {@link current} returned it.
    * @throws KubeError Conflict if somebody has changed the object, or if it is a namesake: its status has to be
-   * decided again. (The API server ignores a uid alone in the status of a resource.)
+   * decided again. (The API server ignores a uid without a resourceVersion in the status of a resource.)
    */
   async write(object: T, status: S, signal: AbortSignal): Promise<WriteResult> {
     this.#latest?.note(object, status);
@@ -108,9 +111,12 @@ export class StatusWriter<S extends object, T extends WithStatus<S>> {
     this.#pace.settle(key);
     this.#written.set(key, {
       ...{ uid, version },
-      formerVersions: [...(former?.formerVersions ?? []), resourceVersion].slice(
-        -maxFormerVersions,
-      ),
+      formerVersions: [
+        ...new Set([
+          seenVersion,
+          ...[...(former?.formerVersions ?? []), resourceVersion].slice(-maxFormerVersions),
+        ]),
+      ],
       status,
       atMs: this.#clock.monotonicMs(),
     });

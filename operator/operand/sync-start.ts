@@ -10,7 +10,7 @@ const reversed = ', reversed ';
 
 /**
  * When the sync of a ClusterSync was started, and how often it was reversed since, if it was: tells it from an earlier sync of this
- * ClusterSync, or of a former one of its name. The instances report it; for a tool that does not, it is when the operator first saw
+ * ClusterSync, or of a previous one of its name. The instances report it; for a tool that does not, it is when the operator first saw
  * the sync. Undefined as long as there is none.
  * @param progresses - of the instances, as received.
  * @param seenAt - `startedAt` of the status.

@@ -67,7 +67,7 @@ export class TokenKey {
     }
   }
 
-  /** The key, as first read. Rejects like {@link establish}, also if it was not created yet, and if the API server does not answer. */
+  /** The key, as first read. Rejects like {@link establish}, even if it was not created yet, and if the API server does not answer. */
   async get(signal: AbortSignal): Promise<Buffer> {
     if (!this.#key) await this.#read(signal);
     if (!this.#key) throw new Error('no operator has created the key of the API tokens yet');

@@ -54,6 +54,17 @@ export function secretProblemEvents(
     : [{ type: 'Warning', reason, action: 'Reconcile', note }];
 }
 
+/** The event that the pods get changed Secrets, one for each change. */
+export function secretsChangedEvents(
+  former: { readonly secretsChangedAt?: string } | undefined,
+  { secretsChangedAt }: { readonly secretsChangedAt?: string },
+): Omit<EventDraft, 'regarding'>[] {
+  if (secretsChangedAt === undefined || secretsChangedAt === former?.secretsChangedAt) return [];
+  const note =
+    'the pods are restarted: a connection string, user, password or certificate that they read from Secrets is different';
+  return [{ type: 'Normal', reason: 'SecretsChanged', action: 'Restart', note }];
+}
+
 function warningOf(status: WithConditions | undefined, passing: readonly string[]) {
   const stalled = findCondition(status?.conditions, 'Stalled');
   if (stalled) return stalled;

@@ -30,11 +30,11 @@ interface Place {
   state: PlaceState;
 }
 
-/** A restarting API server is no reason to become unready. */
+/** A restarting API server is not a reason to become unready. */
 const maxBehindMs = 15_000;
 
 /**
- * Which of the operator's namespaces it can read. Each is followed by itself: one that is deleted, or in which the operator has no rights,
+ * Which of the operator's namespaces it can read. Each is followed separately: one that is deleted, or in which the operator has no rights,
  * does not hold up the others. What the caches lack is gone only if the namespace is known.
  */
 export class WatchedNamespaces {
@@ -92,8 +92,8 @@ export class WatchedNamespaces {
   }
 
   /**
-   * Why the operator can do nothing, or does not know yet what to do; undefined if it is at work. Namespaces that it may not read are no
-   * reason as long as it can read another one.
+   * Why the operator can do nothing, or does not know yet what to do; undefined if it is at work. Namespaces that it may not read are not
+   * a reason as long as it can read another one.
    */
   whyNotReady(): string | undefined {
     const refusal = lastingRefusalOf(this.#own);
@@ -131,8 +131,7 @@ export class WatchedNamespaces {
     const what = place === this.#own ? `the Leases of ${nameOf(place)}` : nameOf(place);
     if (place.state === 'refused') {
       const reason = refusalOf(place)?.message;
-      const effect =
-        place === this.#own ? 'claims of others are not seen' : 'nothing is done there';
+      const effect = place === this.#own ? 'claims there are not seen' : 'nothing is done there';
       logger.warn({ reason }, `cannot watch ${what}: ${effect} until it can`);
     } else {
       logger.info(before === 'refused' ? `watches ${what} again` : `caches of ${what} filled`);

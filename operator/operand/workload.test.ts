@@ -36,7 +36,7 @@ const plan: OperandPlan = {
     },
   ],
   options,
-  secretsHash: 'hash',
+  secretsRecord: { hash: 'hash', changedAt: undefined, replaces: undefined },
   token: 'token',
 };
 
@@ -151,7 +151,7 @@ describe('operandObjects', () => {
       'syncer',
       '--id=old',
       '--port=27182',
-      '--host=0.0.0.0',
+      '--host=::',
       `--apiTokenHash=${createHash('sha256').update('token').digest('hex')}`,
       '--logLevel=info',
     ]);

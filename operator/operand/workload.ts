@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { hashOfToken } from '../../service/api-token.ts';
+import { allAddresses } from '../../service/listening.ts';
 import { environmentName } from '../../service/options.ts';
 import type { OperandOptions } from '../api/clustersync.ts';
 import type { NetworkPolicy, Service, StatefulSet } from '../kube/builtin-resources.ts';
@@ -8,10 +9,12 @@ import type { Intent, KubeObject, ObjectMeta } from '../kube/resource.ts';
 import type { ConditionCause } from './condition-cause.ts';
 import { operandLabels, ownerAnnotation, selectorLabels, type OperandKind } from './names.ts';
 import {
+  secretsChangedAnnotation,
   secretsHashAnnotation,
   secretsOfOptions,
   secretVolumes,
   type MountedSecret,
+  type SecretsRecord,
 } from './operand-secrets.ts';
 import { temporaryFolder, withOverlay, type PodTemplate } from './pod-template.ts';
 
@@ -30,7 +33,7 @@ export interface OperandSettings {
   readonly images: readonly string[];
   /** The fields of `podTemplate` that resources may set, as `spec.priorityClassName`, or as `spec.priorityClassName=low`. */
   readonly podFields: readonly string[];
-  /** Which peers operands may reach, besides name servers; undefined for all. */
+  /** Which peers operands may reach, in addition to name servers; undefined for all. */
   readonly egress?: readonly NetworkPolicyPeer[] | undefined;
   /** Namespace of the operator's pods; undefined if it does not run in the cluster. */
   readonly operatorNamespace?: string | undefined;
@@ -51,8 +54,7 @@ export interface OperandPlan {
   readonly podIndexVariable?: string;
   readonly secrets: readonly MountedSecret[];
   readonly options: OperandOptions;
-  /** See {@link secretsHashOf}. */
-  readonly secretsHash: string;
+  readonly secretsRecord: SecretsRecord;
 }
 
 /** The objects of an operand. All are owned by the custom resource, and deleted with it. */
@@ -79,7 +81,10 @@ export function operandObjects(plan: OperandPlan, settings: OperandSettings): Op
   return {
     service: withIntentHash(serviceOf(plan)),
     networkPolicy: withIntentHash(networkPolicyOf(plan, settings)),
-    statefulSet: withIntentHash(statefulSetOf(plan, settings)),
+    statefulSet: overVersion(
+      plan.secretsRecord.replaces,
+      withIntentHash(statefulSetOf(plan, settings)),
+    ),
   };
 }
 
@@ -178,8 +183,12 @@ function networkPolicyOf(
 function statefulSetOf(plan: OperandPlan, settings: OperandSettings): Intent<StatefulSet> {
   const { name, kind, replicas, options } = plan;
   const template = templateOf(plan, settings);
+  const { changedAt } = plan.secretsRecord;
   return {
-    metadata: metadataOf(plan),
+    metadata: {
+      ...metadataOf(plan),
+      ...(changedAt !== undefined && { annotations: { [secretsChangedAnnotation]: changedAt } }),
+    },
     spec: {
       replicas,
       serviceName: name,
@@ -198,7 +207,7 @@ function templateOf(plan: OperandPlan, settings: OperandSettings): PodTemplate {
       labels: operandLabels(name, kind),
       annotations: {
         [ownerAnnotation]: `${owner.kind}/${owner.metadata.name}`,
-        [secretsHashAnnotation]: plan.secretsHash,
+        [secretsHashAnnotation]: plan.secretsRecord.hash,
         ...(plan.options.tls && { [schemeAnnotation]: 'https' }),
       },
     },
@@ -240,13 +249,13 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       kind,
       ...args,
       `--port=${port}`,
-      '--host=0.0.0.0',
+      `--host=${allAddresses}`,
       tokenArgument(plan.token),
       ...named.flatMap(({ args: files }) => files),
       `--logLevel=${logLevel}`,
     ],
     env: [
-      // Not an argument: a former image, or another tool, would not accept it.
+      // Not an argument: a previous image, or another tool, would not accept it.
       { name: environmentName('connectionFiles'), value: 'refuse' },
       ...(podIndexVariable === undefined
         ? []
@@ -262,7 +271,7 @@ function containerOf(plan: OperandPlan, settings: OperandSettings): PodSpec['con
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     },
-    // Checks only the event loop: a failed sync is no reason to restart its process.
+    // Checks only the event loop: a failed sync is not a reason to restart its process.
     livenessProbe: {
       ...probeOf(options, '/healthz'),
       ...{ periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
@@ -288,6 +297,15 @@ function probeOf({ image, tls }: OperandOptions, path: string): Probe {
 
 function quantities(given: Readonly<Record<string, string | number>>): Record<string, string> {
   return Object.fromEntries(Object.entries(given).map(([name, value]) => [name, String(value)]));
+}
+
+/** What is written over this version of the object only; undefined for any. */
+function overVersion<T extends Pick<Intent<KubeObject>, 'metadata'>>(
+  resourceVersion: string | undefined,
+  intent: T,
+): T {
+  if (resourceVersion === undefined) return intent;
+  return { ...intent, metadata: { ...intent.metadata, resourceVersion } };
 }
 
 function withIntentHash<T extends Pick<Intent<KubeObject>, 'metadata'>>(intent: T): T {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { findCondition } from '../kube/conditions.ts';
-import { nowMs } from '../operand/testing/running-pod.ts';
+import { nowMs, runningImage, runningOperandPod } from '../operand/testing/running-pod.ts';
 import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { clusterSyncIn } from '../testing/clustersyncs.ts';
@@ -37,6 +37,17 @@ describe('a SyncVerification', () => {
       'Pending False WaitingForInitialCopy Reconciling False/Unknown',
     );
     assert.equal(decision.objects, undefined);
+  });
+
+  it('says what to do when the node of its pod does not confirm that the pod has ended', () => {
+    const pod = runningOperandPod('verifier', 'check-verifier-0', ['--attempt=1']);
+    const metadata = { ...pod.metadata, deletionTimestamp: new Date(nowMs - 60_000).toISOString() };
+    const lost = { ...pod, metadata, spec: { containers: [], ...pod.spec, nodeName: 'node-7' } };
+    const decision = decide(verification(), world({ statefulSet, pod: lost }));
+    assert.equal(
+      phaseAndConditions(decision),
+      'Starting False NodeUnresponsive Stalled False/Unknown',
+    );
   });
 
   it('starts the verifier with the connection strings of the sync', () => {
@@ -98,6 +109,14 @@ describe('a SyncVerification', () => {
       status?.report?.command,
       'clustersync verifier report --metaURIFile=<file with the connection string> --metaUserFile=<file with the user> --metaPasswordFile=<file with the password> --metaCaFile=<file with its authorities> --metaCertificateFile=<its tls.crt> --metaKeyFile=<its tls.key> --metaServerName=db.example --verification=check-uid',
     );
+  });
+
+  it('says which image compares, and which has compared when it has ended', () => {
+    const [first, last] = follow([running(checking), running(equal, { clusterSync: committed })]);
+    assert.equal(first?.status?.verifier?.image, runningImage);
+    assert.equal(last?.status?.verifier?.image, runningImage);
+    assert.ok(last.status.completedAt !== undefined);
+    assert.equal(decide(verification(), world()).status?.verifier?.image, undefined);
   });
 
   it('continues while its Secrets are unusable, and says so', () => {
@@ -290,12 +309,28 @@ describe('a SyncVerification', () => {
       'Checking False ProgressNotLatest Reconciling False/Unknown',
     );
     const { message = '' } = findCondition(decision.status?.conditions, 'Ready') ?? {};
-    assert.match(message, /its progress is of 2026-01-01T11:00:00\.000Z/);
+    assert.match(message, /its progress is as of 2026-01-01T11:00:00\.000Z/);
     assert.deepEqual(
       decision.events.map(({ reason }) => reason),
       ['ProgressNotLatest'],
     );
     assert.equal(phaseAndConditions(later), 'Checking False Checking Reconciling False/Unknown');
+  });
+
+  it('names the warnings of the verifier while it works, as long as they are the latest', () => {
+    const warnings = [
+      'task: trying again for 12 s: no primary',
+      'metadata store: waiting for 11 s',
+    ];
+    const asOf = new Date(nowMs).toISOString();
+    const messages = follow([
+      running({ ...checking, warnings }),
+      running({ ...checking, warnings, asOf }),
+      running({ ...checking, warnings: [] }),
+    ]).map(({ status }) => findCondition(status?.conditions, 'Reconciling')?.message);
+    const busy =
+      'the data is being compared; the verification ends after the commit of the ClusterSync orders';
+    assert.deepEqual(messages, [`${busy}. Warnings: ${warnings.join('; ')}`, busy, busy]);
   });
 
   it('says nothing of a metadata store that takes some seconds for each answer', () => {

@@ -6,18 +6,14 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
-import {
-  missingSecret,
-  secretProblem,
-  secretsHashOf,
-  type OperandSecrets,
-} from '../operand/operand-secrets.ts';
+import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
-import { beingReplaced, podStateWith } from '../operand/pod-state.ts';
+import { beingReplaced, podStateWith, withOverdueEnd } from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
-import { secretProblemEvents, warningEvents } from '../operand/warnings.ts';
+import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
+import { secretProblemEvents, secretsChangedEvents, warningEvents } from '../operand/warnings.ts';
 import {
   tokenArgument,
   unlessUnstartable,
@@ -31,7 +27,7 @@ import { eventsOfStanding, standingOf } from './standing.ts';
 import { statusOf, verifierStatusOf, type StatusInput } from './status.ts';
 import type { VerifierCommand, VerifierProgress } from './verifier-client.ts';
 
-/** Everything that a decision depends on, besides the resource. */
+/** Everything that a decision depends on, apart from the resource. */
 export interface World extends OperandSecrets {
   readonly nowMs: number;
   readonly settings: OperandSettings;
@@ -71,10 +67,11 @@ export function decide(given: SyncVerification, world: World): Decision {
   const { clusterSync, statefulSet, rejection, settings, nowMs } = world;
   const startedWith = new Map([
     // What the pod of another run reports is not about this one.
-    [attemptArgument(verification.status.run), 'belongs to a former run, and is being replaced'],
+    [attemptArgument(verification.status.run), 'belongs to a previous run, and is being replaced'],
     [tokenArgument(world.token), beingReplaced],
   ]);
-  const pod = world.pod && podStateWith(world.pod, 'verifier', startedWith);
+  const pod =
+    world.pod && withOverdueEnd(podStateWith(world.pod, 'verifier', startedWith), world.pod, nowMs);
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
@@ -92,6 +89,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
     blocker: rejection ?? disallowed ?? (statefulSet ? undefined : missing) ?? untrusted,
+    secretsChangedAt: recordedChange(statefulSet),
     secretProblem:
       !statefulSet || statefulSet.spec?.replicas === 0 ? undefined : secretProblem(world, nowMs),
   };
@@ -104,15 +102,15 @@ export function decide(given: SyncVerification, world: World): Decision {
   const isNewRun = verification.status.run.attempt !== given.status?.run?.attempt;
   const isDeleted = verification.metadata.deletionTimestamp !== undefined;
   const isMaking = isRunning && !isEnding && !isDeleted;
-  const secretsHash = secretsHashOf(world, statefulSet);
+  const secretsRecord = secretsRecordOf(world, { statefulSet, nowMs, hasPods: true });
   return {
     objects:
-      isMaking && !disallowed && clusterSync && secretsHash !== undefined
+      isMaking && !disallowed && clusterSync && secretsRecord !== undefined
         ? unlessUnstartable(
             verifierObjects(
               verification,
               clusterSync,
-              { secretsHash, token: world.token },
+              { secretsRecord, token: world.token },
               settings,
             ),
             statefulSet,
@@ -225,7 +223,11 @@ function eventsOf(
       note: equality.message,
     });
   }
-  events.push(...secretProblemEvents(former, next), ...warningEvents(former, next, warningReasons));
+  events.push(
+    ...secretsChangedEvents(former, next),
+    ...secretProblemEvents(former, next),
+    ...warningEvents(former, next, warningReasons),
+  );
   return events;
 }
 

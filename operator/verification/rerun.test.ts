@@ -259,7 +259,7 @@ describe('the rerun of a SyncVerification', () => {
     assert.equal(first.status?.verdict, undefined);
     assert.equal(first.target, undefined);
     assert.equal(first.command, undefined);
-    assert.match(findCondition(first.status?.conditions, 'Ready')?.message ?? '', /former run/);
+    assert.match(findCondition(first.status?.conditions, 'Ready')?.message ?? '', /previous run/);
     const second = decide(
       { ...changed, ...(first.status && { status: first.status }) },
       running(idle, { clusterSync: committed }, {}, 2),

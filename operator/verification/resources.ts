@@ -23,7 +23,7 @@ export function verifierPodName(verification: Pick<SyncVerification, 'metadata'>
   return `${verifierName(verification)}-0`;
 }
 
-/** The name of a SyncVerification in the metadata store: separates its results from those of others on the same clusters. */
+/** The name of a SyncVerification in the metadata store: separates its results from those of other SyncVerifications on the same clusters. */
 export function storedName(verification: Pick<SyncVerification, 'metadata'>): string {
   return verification.metadata.uid ?? verifierName(verification);
 }
@@ -32,7 +32,7 @@ export function storedName(verification: Pick<SyncVerification, 'metadata'>): st
 export function verifierObjects(
   verification: RunningVerification,
   clusterSync: ClusterSync,
-  { secretsHash, token }: Pick<OperandPlan, 'secretsHash' | 'token'>,
+  { secretsRecord, token }: Pick<OperandPlan, 'secretsRecord' | 'token'>,
   settings: OperandSettings,
 ): OperandObjects {
   const { spec, status } = verification;
@@ -59,7 +59,7 @@ export function verifierObjects(
       ],
       secrets: [...source.secrets, ...destination.secrets],
       options: spec.verifier,
-      secretsHash,
+      secretsRecord,
       token,
     },
     settings,

@@ -54,9 +54,13 @@ export function withRun(
     ...ofSync,
     inputsHash,
   };
-  // The times of the conditions say since when they hold, which a new run does not change.
-  const { conditions } = status ?? {};
-  return { ...verification, status: { ...(conditions && { conditions }), run } };
+  // The times of the conditions say since when they hold, which a new run does not change; nor does it give the pods other Secrets.
+  const { conditions, secretsChangedAt } = status ?? {};
+  const kept = {
+    ...(conditions && { conditions }),
+    ...(secretsChangedAt !== undefined && { secretsChangedAt }),
+  };
+  return { ...verification, status: { ...kept, run } };
 }
 
 /** The argument that tells the pods of a run from those of another one, which still exist while a StatefulSet is updated. */

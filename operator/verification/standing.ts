@@ -15,7 +15,7 @@ interface Surroundings {
 const replacedReason = 'SyncReplaced';
 
 /**
- * What a verification with a verdict still says about the data: nothing any more, once its ClusterSync has another sync, or the same
+ * What a verification with a verdict still says about the data: nothing, once its ClusterSync has another sync, or the same
  * one in the other direction. While the ClusterSync has no sync, nothing changes. The result stays on record as the verdict.
  * @returns undefined if the status already says so.
  */

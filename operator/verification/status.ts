@@ -1,3 +1,4 @@
+import { shortened } from '../../service/errors.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerificationPhase, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { isConditionTrue, replaceConditions, type ConditionDraft } from '../kube/conditions.ts';
@@ -34,6 +35,8 @@ export interface StatusInput extends ProcessView {
   /** Whether the verifier exists, or is being created. */
   readonly isRunning: boolean;
   readonly blocker: ConditionCause | undefined;
+  /** When the pods were last given changed Secrets, as far as their StatefulSet records it. */
+  readonly secretsChangedAt: string | undefined;
   /** What is wrong with the Secrets that running pods have read. */
   readonly secretProblem: ConditionCause | undefined;
 }
@@ -64,6 +67,7 @@ export function verifierStatusOf(input: StatusInput): VerifierStatus {
     pod: podName,
     ...(shownProcess !== undefined && { process: shownProcess }),
     ready: pod?.isReady ?? false,
+    ...(pod?.image !== undefined && { image: pod.image }),
     ...(checkSentAt !== undefined && { checkSentAt }),
     ...(writesOffSentAt !== undefined && { writesOffSentAt }),
     ...(shown && { progress: shown }),
@@ -84,6 +88,7 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
   const { verificationStatus } = progress ?? {};
   const counts = verificationStatus ? keptProgress(verificationStatus) : former.verificationStatus;
   const mismatches = progress?.mismatches ?? former.mismatches;
+  const secretsChangedAt = input.secretsChangedAt ?? former.secretsChangedAt;
   const startedAt = former.startedAt ?? verifier.checkSentAt;
   const report = former.report ?? (startedAt === undefined ? undefined : reportOf(input));
   const drafts = conditionsOf({ input, verifier, outcome, cause });
@@ -102,12 +107,13 @@ export function statusOf(input: StatusInput): SyncVerificationStatus {
     ...(counts && { verificationStatus: counts }),
     ...(startedAt !== undefined && { startedAt }),
     ...(outcome && { completedAt: secondTime(nowMs) }),
+    ...(secretsChangedAt !== undefined && { secretsChangedAt }),
     ...(report && { report }),
     verifier,
   };
 }
 
-/** Whether a change must be visible at once: any change but figures. */
+/** Whether a change must be visible immediately: any change but figures. */
 export function isUrgent(
   former: SyncVerificationStatus | undefined,
   next: SyncVerificationStatus,
@@ -116,14 +122,16 @@ export function isUrgent(
 }
 
 function outline(status: SyncVerificationStatus | undefined): unknown {
-  const { pod, process, ready, checkSentAt, writesOffSentAt, error } = status?.verifier ?? {};
+  const { pod, process, ready, image, checkSentAt, writesOffSentAt, error } =
+    status?.verifier ?? {};
   return [
     status?.observedGeneration,
     status?.run?.attempt,
     status?.phase,
     status?.verdict,
+    status?.secretsChangedAt,
     status?.conditions?.map(({ type, status: value, reason }) => [type, value, reason]).sort(),
-    [pod, process, ready, checkSentAt, writesOffSentAt, error === undefined],
+    [pod, process, ready, image, checkSentAt, writesOffSentAt, error === undefined],
   ];
 }
 
@@ -187,13 +195,16 @@ function reportedError({ observation }: StatusInput): ConditionCause | undefined
 /** How long an answer of the metadata store may take: with many tasks it is busy counting for longer than a progress request waits. */
 const notLatestGraceMs = 15_000;
 
+/** A condition has room for several. */
+const maxWarningLength = 500;
+
 /** Why the progress is out of date: an earlier state does not show how far the verifier is. */
 function notLatest({ observation, nowMs }: StatusInput): ConditionCause | undefined {
   const asOf = progressOf(observation)?.asOf;
   if (asOf === undefined || nowMs - Date.parse(asOf) < notLatestGraceMs) return undefined;
   return {
     reason: 'ProgressNotLatest',
-    message: `the metadata store does not answer the verifier: its progress is of ${asOf}`,
+    message: `the metadata store does not answer the verifier: its progress is as of ${asOf}`,
     level: 'warning',
   };
 }
@@ -289,13 +300,26 @@ function busy({ input, verifier }: Situation): { reason: string; message: string
     return { reason: 'Starting', message: 'the verifier is being started' };
   }
   if (verifier.writesOffSentAt !== undefined) {
-    return { reason: 'Finishing', message: 'the last pass is comparing what is left' };
+    return withWarnings(input, 'Finishing', 'the last pass is comparing what is left');
   }
   const name = input.verification.spec.clusterSyncRef.name;
-  return {
-    reason: 'Checking',
-    message: `the data is being compared; the verification ends after the commit of the ClusterSync ${name}`,
-  };
+  return withWarnings(
+    input,
+    'Checking',
+    `the data is being compared; the verification ends after the commit of the ClusterSync ${name}`,
+  );
+}
+
+/** Names what the verifier waits for, or retries. That its progress is not the latest is a cause of its own, after a while. */
+function withWarnings(
+  { observation }: StatusInput,
+  reason: string,
+  message: string,
+): ReturnType<typeof busy> {
+  const { warnings = [] } = progressOf(observation) ?? {};
+  if (warnings.length === 0) return { reason, message };
+  const texts = warnings.map((warning) => shortened(warning, maxWarningLength));
+  return { reason, message: `${message}. Warnings: ${texts.join('; ')}` };
 }
 
 function phaseOf(

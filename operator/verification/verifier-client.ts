@@ -19,6 +19,7 @@ export interface VerifierProgress {
   readonly verificationStatus: Readonly<Record<string, unknown>> | undefined;
   /** The time that the report describes, if the verifier does not know the latest state; undefined if it does, or does not say. */
   readonly asOf: string | undefined;
+  readonly warnings: readonly string[];
   /** A summary of its results; undefined if the tool reports none. */
   readonly mismatches: MismatchSummary | undefined;
   /** The whole progress as received, without the mismatches themselves: they reveal the `_id`s of documents. */
@@ -47,9 +48,9 @@ export function readProgress(progress: unknown): VerifierProgress | undefined {
   const read = readVerification(progress);
   if (!read) return undefined;
   const { mismatches: _, ...raw } = read.raw;
-  const { phase, verdict, documentsHashed, verificationStatus, asOf, error } = read;
+  const { phase, verdict, documentsHashed, verificationStatus, asOf, warnings, error } = read;
   return {
-    ...{ phase, verdict, documentsHashed, raw },
+    ...{ phase, verdict, documentsHashed, warnings, raw },
     verificationStatus: verificationStatus && countsIn(verificationStatus),
     error: error === undefined ? undefined : apiError(errorInText(error), true),
     asOf: asOf?.slice(0, maxTimeLength),

@@ -88,7 +88,7 @@ export interface ClusterSyncSpec {
   startOver?: StartOver;
   repair?: Repair;
   /**
-   * What to do when the ClusterSync is deleted in mid-sync. Keep: leave everything, including the state from which a ClusterSync with the same spec resumes; an event lists what is left. Unblock: end the sync for good, and lift write blocking that it has set. Clean: Unblock, and drop the collections and views that the sync has created, no others. With Unblock and Clean, a finalizer holds the ClusterSync until this is done; set Keep to release it at once.
+   * What to do when the ClusterSync is deleted during a sync. Keep: leave everything, including the state from which a ClusterSync with the same spec resumes; an event lists what is left. Unblock: end the sync permanently, and lift write blocking that it has set. Clean: Unblock, and drop the collections and views that the sync has created, no others. With Unblock and Clean, a finalizer holds the ClusterSync until this is done; set Keep to release it immediately.
    */
   onDelete: 'Keep' | 'Unblock' | 'Clean';
   /**
@@ -96,7 +96,7 @@ export interface ClusterSyncSpec {
    */
   dryRun: boolean;
   /**
-   * Any text. A new value makes the operator repeat the check of a dry run at once, which it also does from time to time.
+   * Any text. A new value makes the operator repeat the check of a dry run immediately; it also does so from time to time.
    */
   checkAgain?: string;
   /**
@@ -106,7 +106,7 @@ export interface ClusterSyncSpec {
   syncer: OperandOptions;
 }
 /**
- * The deployment to read from. Immutable, but for auth and tls.
+ * The deployment to read from. Immutable, except for auth and tls.
  */
 export interface ClusterReference {
   /**
@@ -170,7 +170,7 @@ export interface ConnectionTls {
   caSecretRef?: AuthorityReference;
   caConfigMapRef?: AuthorityConfigMapReference;
   /**
-   * The name that the certificates of all servers must be valid for, and that the servers are told (SNI), instead of the name of each host. For port-forwards, proxies and load balancers.
+   * The name that the certificates of all servers must be valid for, and that is sent to the servers (SNI), instead of the name of each host. For port-forwards, proxies and load balancers.
    */
   serverName?: string;
   clientCertificateSecretRef?: CertificateReference;
@@ -239,37 +239,37 @@ export interface NamePattern {
   options?: string;
 }
 /**
- * How much the sync may demand of the servers: nothing is limited by default. It can be changed while the sync runs, and does not identify a sync.
+ * Limits the load on the servers. Nothing is limited by default. Can be changed while the sync runs, and does not identify a sync.
  */
 export interface Limits {
   /**
-   * Bytes of documents a second that are copied, over all instances; not limited by default.
+   * Bytes of documents copied per second, over all instances; not limited by default.
    */
   maxCopyBytesPerSecond?: number;
   /**
-   * Documents a second that are copied, over all instances; not limited by default.
+   * Documents copied per second, over all instances; not limited by default.
    */
   maxCopyDocumentsPerSecond?: number;
   /**
-   * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+   * Changes applied per second, over all instances; not limited by default, and never once a commit has been accepted.
    */
   maxChangesPerSecond?: number;
   /**
-   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
+   * Batches of documents or changes in progress at the same time, over all instances. Each instance has at least one. By default, as many as the destination can handle. A batch of changes sends up to three commands at the same time.
    */
   maxConcurrentBatches?: number;
   /**
-   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay, and a warning says that the sync is about to be lost.
+   * Whether maxChangesPerSecond, maxConcurrentBatches and holdBack, except for the disk, yield while the source's oplog is about to lose what the sync needs: by default they do. With false they stay in effect, and a warning says that the sync is about to be lost.
    */
   oplogFirst?: boolean;
   holdBack?: HoldBack;
   /**
-   * Times of the day at which other limits hold. The first window that fits counts.
+   * Times of the day at which other limits apply. The first window that contains the current time counts.
    */
   schedule?: LimitWindow[];
 }
 /**
- * When the servers have too much to do, and the sync waits: the copy and the changes stand still until the value is back below its limit by a fifth of it. Off by default. What cannot be measured holds nothing back that was not, and a warning says so.
+ * Limits of the load of the servers, above which the sync waits: the copy and the changes wait until the value is a fifth below its limit. Off by default. A value that cannot be measured changes nothing, and a warning says so.
  */
 export interface HoldBack {
   /**
@@ -285,12 +285,12 @@ export interface HoldBack {
    */
   maxCacheDirtyPercent?: number;
   /**
-   * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It holds while the oplog is short, too.
+   * How much of the disk of the destination's primary, or of that of each shard, must be free, in percent. Once less is, the sync waits until one percent more is free. It applies even while the oplog is short.
    */
   minFreeDiskPercent?: number;
 }
 /**
- * A time of the day at which other limits hold: those that it names take the place of the others.
+ * A time of the day at which other limits apply: the limits that it names replace the others.
  */
 export interface LimitWindow {
   /**
@@ -298,7 +298,7 @@ export interface LimitWindow {
    */
   from: string;
   /**
-   * When it ends. Before from: over midnight; the same: all day.
+   * When it ends. Before from: the window includes midnight. The same as from: all day.
    */
   to: string;
   /**
@@ -306,19 +306,19 @@ export interface LimitWindow {
    */
   timeZone?: string;
   /**
-   * Bytes of documents a second that are copied, over all instances; not limited by default.
+   * Bytes of documents copied per second, over all instances; not limited by default.
    */
   maxCopyBytesPerSecond?: number;
   /**
-   * Documents a second that are copied, over all instances; not limited by default.
+   * Documents copied per second, over all instances; not limited by default.
    */
   maxCopyDocumentsPerSecond?: number;
   /**
-   * Changes a second that are applied, over all instances; not limited by default, and never once a commit has been accepted.
+   * Changes applied per second, over all instances; not limited by default, and never once a commit has been accepted.
    */
   maxChangesPerSecond?: number;
   /**
-   * Batches of documents or changes that are under way at the same time, over all instances, of which each has at least one; as many as the destination bears by default. A batch of changes sends up to three commands at the same time.
+   * Batches of documents or changes in progress at the same time, over all instances. Each instance has at least one. By default, as many as the destination can handle. A batch of changes sends up to three commands at the same time.
    */
   maxConcurrentBatches?: number;
 }
@@ -327,7 +327,7 @@ export interface LimitWindow {
  */
 export interface CommitOptions {
   /**
-   * Manual: you commit by setting state to Committed. Automatic: the operator commits, with state Running or Committed, as soon as the lag is small enough, the verification has no known differences, and the workloads have no pods left.
+   * Manual: you commit by setting state to Committed. Automatic: the operator commits, with state Running or Committed, as soon as the time is in the window of notBefore and notAfter, the lag is small enough, the verification has no known differences, and the workloads have no pods left.
    */
   mode: 'Manual' | 'Automatic';
   /**
@@ -335,7 +335,7 @@ export interface CommitOptions {
    */
   maxLagSeconds: number;
   /**
-   * A SyncVerification of this ClusterSync that an automatic commit waits for: it must have compared everything once, with no differences left. Its verdict follows after the commit.
+   * A SyncVerification of this ClusterSync, without spec.filter, that an automatic commit waits for: it must have compared everything once, with no differences left. No other SyncVerification of this ClusterSync may know of differences either. Its verdict follows after the commit.
    */
   verificationRef?: {
     /**
@@ -356,6 +356,14 @@ export interface CommitOptions {
    */
   deadlineSeconds: number;
   /**
+   * When an automatic commit may begin, in RFC 3339 with whole seconds: 2026-12-05T22:00:00Z, for example. Until then, the operator neither scales workloads nor commits.
+   */
+  notBefore?: string;
+  /**
+   * When the window of an automatic commit ends, in RFC 3339 with whole seconds. From then on, none begins; if one has begun and is not sent, the operator scales the workloads back.
+   */
+  notAfter?: string;
+  /**
    * Any text. A new value makes the operator try again after an attempt that missed its deadline.
    */
   attempt?: string;
@@ -371,11 +379,11 @@ export interface WorkloadReference {
   name: string;
 }
 /**
- * Ends the sync for good and starts it over from the beginning, with this spec: once for each new token, unless the sync is committed. See status.startOver for the outcome.
+ * Ends the sync permanently and starts it over from scratch, with this spec: once for each new token, unless the sync is committed. See status.startOver for the outcome.
  */
 export interface StartOver {
   /**
-   * Any text. Set a value that was never used before to start over again.
+   * Any text. Set a value that was never used before to start over.
    */
   token: string;
   /**
@@ -384,7 +392,7 @@ export interface StartOver {
   destination: 'Keep' | 'Unblock' | 'Clean';
 }
 /**
- * Repairs the sync: it begins again from a new start time, keeps what is on the destination, and brings only what differs; once for each new token. For a sync that has lost its position (OplogRolledOver), or whose destination others have changed. A token that is there when the ClusterSync is created requests nothing. See status.repair for the outcome.
+ * Repairs the sync: it starts over from a new start time, keeps what is on the destination, and copies only what differs; once for each new token. For a sync that has lost its position (OplogRolledOver), or whose destination others have changed. A token that is there when the ClusterSync is created requests nothing. See status.repair for the outcome.
  */
 export interface Repair {
   /**
@@ -477,6 +485,10 @@ export interface OperandOptions {
    * How many pods copy and follow the source together, each a part of it: by default one for a replica set, and one for each shard of a sharded cluster. Cannot be changed.
    */
   instances?: number;
+  /**
+   * Lets the operator replace a pod whose node is lost. It deletes the pod once that should have ended a minute ago (`NodeUnresponsive`) and the node has not answered for this many seconds. Kubernetes then starts another one on another node. What still runs on the lost node can no longer write to the destination once that one has taken its place. Only for the operator's own image, and only if the chart's value `replaceLostPods.enabled` is true. Never by default.
+   */
+  replaceLostPodsAfterSeconds?: number;
   /**
    * Log level of the syncer.
    */
@@ -696,12 +708,16 @@ export interface ClusterSyncStatus {
    */
   committedAt?: string;
   /**
+   * When the pods were last given changed Secrets: a connection string, user, password or certificate in the Secrets (or ConfigMaps) of the two sides was different, so the pods were restarted with it. Also an event SecretsChanged. Absent if that has never happened.
+   */
+  secretsChangedAt?: string;
+  /**
    * The processes that run the sync: as many as spec.syncer.instances says; by default one for each shard of the source, or one for a replica set.
    */
   instances?: InstanceStatus[];
 }
 /**
- * What the operator is doing for an automatic commit; absent when nothing.
+ * What the operator is doing for an automatic commit; absent if nothing.
  */
 export interface CommitStatus {
   /**
@@ -744,7 +760,7 @@ export interface StartOverStatus {
    */
   token: string;
   /**
-   * Resetting: the former sync is being ended. Done: it has ended, and the sync starts over; this token has no further effect. Refused: the sync was committed, or the token was used before, and nothing was done.
+   * Resetting: the previous sync is being ended. Done: it has ended, and the sync starts over; this token has no further effect. Refused: the sync was committed, or the token was used before, and nothing was done.
    */
   state: 'Resetting' | 'Done' | 'Refused';
   /**
@@ -761,7 +777,7 @@ export interface RepairStatus {
    */
   token: string;
   /**
-   * Requested: the repair is being given to the instances; the condition Ready says what it waits for. Begun: every instance has been given it; the condition CanCommit becomes True again when the repair is complete. NotNeeded: the token was there from the beginning, or the sync has not begun, so there is nothing to repair. Refused: the sync was committed, or the token was used before. Except for Requested, the token has no further effect.
+   * Requested: the repair is being sent to the instances; the condition Ready says what it waits for. Begun: every instance has received it; the condition CanCommit becomes True again when the repair is complete. NotNeeded: the token was there from the beginning, or the sync has not begun, so there is nothing to repair. Refused: the sync was committed, or the token was used before. Except for Requested, the token has no further effect.
    */
   state: 'Requested' | 'Begun' | 'NotNeeded' | 'Refused';
   /**
@@ -769,7 +785,7 @@ export interface RepairStatus {
    */
   comparison?: 'Hashes' | 'Bytes';
   /**
-   * How many repairs the instances had been given before, as far as they report it. It prevents the operator from repeating one.
+   * How many repairs the instances had received before, as far as they report it. It prevents the operator from repeating one.
    */
   formerRepairs?: number;
   /**
@@ -779,7 +795,7 @@ export interface RepairStatus {
 }
 export interface PreflightFinding {
   /**
-   * Blocker: the start is refused. Warning: the sync would probably stop later, or harm something. Advice: what to know or to do besides, and what could not be checked.
+   * Blocker: the start is refused. Warning: the sync would probably stop later, or harm something. Advice: what else to know or to do, and what could not be checked.
    */
   severity: 'Blocker' | 'Warning' | 'Advice';
   /**
@@ -787,7 +803,7 @@ export interface PreflightFinding {
    */
   name: string;
   /**
-   * The deployment that it is about, if it is one.
+   * The deployment that it is about, if it is about one.
    */
   side?: 'Source' | 'Destination';
   /**
@@ -837,6 +853,10 @@ export interface InstanceStatus {
    * Whether it has a ready pod.
    */
   ready?: boolean;
+  /**
+   * The image that the container of its pod runs, by digest, as the kubelet reports it: `registry/repository@sha256:...`, or only the ID of an image that was not pulled from a registry. Absent while no container has run.
+   */
+  image?: string;
   /**
    * The progress that it last reported, without the user names and passwords of connection strings. Limited to 16 KiB: long lists are truncated and say how many entries are missing, and `omittedFields` counts the fields left out.
    */

@@ -37,7 +37,7 @@ export interface SyncVerificationSpec {
    */
   rerun?: string;
   /**
-   * How long after its end, whatever the result, the operator deletes the resource and all that it owns: 0 at once, never when absent. Can be changed at any time. The report stays in the metadata store.
+   * How long after its end, whatever the result, the operator deletes the resource and everything that it owns: 0 for immediately; never if absent. Can be changed at any time. The report stays in the metadata store.
    */
   ttlSecondsAfterFinished?: number;
   verifier: OperandOptions;
@@ -287,11 +287,11 @@ export interface SyncVerificationStatus {
    */
   observedGeneration?: number;
   /**
-   * A summary of conditions and progress, for people. Succeeded: the data is equal. Failed: it differs, or the verification could not be carried out.
+   * A summary of conditions and progress, for people. Succeeded: the data is equal. Failed: it differs, or the verification could not be completed.
    */
   phase?: 'Pending' | 'Starting' | 'Checking' | 'Finishing' | 'Succeeded' | 'Failed';
   /**
-   * Ready: the verification has been carried out, whatever the result. Reconciling: it is running. Stalled: it cannot be carried out. Complete: everything has been compared. Consistent: the data is equal; also Unknown when the ClusterSync no longer runs the sync that was compared, which the message names. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
+   * Ready: the verification is complete, whatever the result. Reconciling: it is running. Stalled: it cannot run. Complete: everything has been compared. Consistent: the data is equal; also Unknown when the ClusterSync no longer runs the sync that was compared, which the message names. SecretProblem: a Secret of running pods is missing or invalid, or its certificate expires soon; absent otherwise.
    */
   conditions?: Condition[];
   run?: VerificationRun;
@@ -310,6 +310,10 @@ export interface SyncVerificationStatus {
    * When the run ended.
    */
   completedAt?: string;
+  /**
+   * When the pods were last given changed Secrets: a connection string, user, password or certificate in the Secrets (or ConfigMaps) of the two sides was different, so the pods were restarted with it. Also an event SecretsChanged. Absent if that has never happened.
+   */
+  secretsChangedAt?: string;
   verifier?: VerifierStatus;
 }
 /**
@@ -450,6 +454,10 @@ export interface VerifierStatus {
    * Whether its pod is ready.
    */
   ready?: boolean;
+  /**
+   * The image that the container of its pod runs, by digest, as the kubelet reports it: `registry/repository@sha256:...`, or only the ID of an image that was not pulled from a registry. Absent while no container has run.
+   */
+  image?: string;
   /**
    * When this process accepted the check command.
    */

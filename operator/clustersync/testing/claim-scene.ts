@@ -36,7 +36,7 @@ export class Scene {
   readonly tenants: Tenant[] = [];
   /** Namespaces that cannot be read now. */
   readonly unseen = new Set<string>();
-  /** Besides those that tenants properly have. */
+  /** In addition to those that tenants properly have. */
   readonly otherPods: Pod[] = [];
   claims: DestinationClaims;
 
@@ -49,7 +49,7 @@ export class Scene {
     this.leases.onHandover = (former) => {
       const uid = readHolder(former)?.uid;
       const holder = this.tenants.find(({ sync }) => sync.metadata.uid === uid);
-      assert.ok(holder && !holder.hasPods, 'the pods of the former holder are there');
+      assert.ok(holder && !holder.hasPods, 'the pods of the previous holder are there');
     };
     this.claims = this.#newClaims();
   }
@@ -120,7 +120,7 @@ export class Scene {
     for (const tenant of this.tenants) tenant.isLed = tenant.proven.size > 0;
   }
 
-  /** A Lease of a former version. */
+  /** A Lease of a previous version. */
   async holdOld(tenant: Tenant, host: string): Promise<void> {
     const { spec, annotations } = heldBy(holderOf(tenant.sync));
     const draft = { spec, annotations: { ...annotations, [hostAnnotation]: host } };

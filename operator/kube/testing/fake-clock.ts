@@ -7,7 +7,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-/** A clock for tests: time stands still until the test advances it. */
+/** A clock for tests: time stops until the test advances it. */
 export class FakeClock implements Clock {
   #nowMs: number;
   #order = 0;

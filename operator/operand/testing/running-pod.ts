@@ -6,6 +6,8 @@ import { tokenArgument } from '../workload.ts';
 export const nowMs = Date.UTC(2026, 0, 1, 12);
 /** The name of the pod's process. */
 export const runningProcess = 'pod-uid/containerd://1';
+/** What its container runs. */
+export const runningImage = `example.dev/clustersync@sha256:${'5f'.repeat(32)}`;
 
 /**
  * A pod of an operand in the namespace `shop`, running and ready, whose API has the token `token`.
@@ -24,7 +26,7 @@ export function runningOperandPod(kind: OperandKind, name: string, args: readonl
         {
           name: kind,
           image: '',
-          imageID: '',
+          imageID: runningImage,
           ready: true,
           restartCount: 0,
           containerID: 'containerd://1',
