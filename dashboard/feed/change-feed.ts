@@ -21,7 +21,7 @@ const maxRemovals = 1_000;
 
 /**
  * Items by key, with a number for each change: a reader that remembers the number of its last update gets what came
- * after it, however long ago that was. So a slow reader costs nothing but its own delay.
+ * after it, however long ago that was. So a slow reader costs only its own delay.
  */
 export class ChangeFeed<T> {
   readonly #keyOf: (item: T) => string;

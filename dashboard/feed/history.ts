@@ -1,4 +1,5 @@
 import type { HistoryPoint } from '../api/messages.ts';
+import { rateSeconds } from '../view/rates.ts';
 
 /** Figures of a sync at a time. */
 export interface Figures {
@@ -9,8 +10,7 @@ export interface Figures {
 
 /** Points of one sync: enough for a chart. */
 const maxPoints = 240;
-/** The period of rates. */
-const rateMs = 15_000;
+const rateMs = rateSeconds * 1_000;
 
 /**
  * The figures of a sync since it was first seen: a bounded number of points, which become sparser with time,

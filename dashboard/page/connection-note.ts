@@ -10,7 +10,7 @@ const words: Readonly<Record<Connection, string>> = {
   refused: 'Too many pages are open',
 };
 
-/** Whether the page is up to date. @param others - words in place of the usual ones. */
+/** Whether the page is up to date. @param others - words instead of the usual ones. */
 export function connectionNote(
   connection: Connection,
   others: Partial<typeof words> = {},

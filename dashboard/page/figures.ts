@@ -1,21 +1,19 @@
 import { h, type ComponentChildren, type ComponentChild } from 'preact';
-import { bytesText, durationText, rateText } from '../../service/quantities.ts';
+import { bytesText, countOf, durationText, rateText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
 import { heldBackCost, heldBackText, type HeldBack } from '../view/held-back.ts';
+import { isCopying, verificationLook } from '../view/phase.ts';
+import { shownVerification } from '../view/shown-verification.ts';
 import { copySecondsLeft } from '../view/times.ts';
 import { foreignText } from './foreign-text.ts';
 import { bar, bytes, count, seconds, unknown } from './small-parts.ts';
 
 /** The figures at the top of the page of a sync. */
-export function figuresOf({
-  row,
-  oplogSeconds,
-  catchUpSeconds,
-  heldBack,
-}: SyncReport): readonly ComponentChild[] {
+export function figuresOf(report: SyncReport): readonly ComponentChild[] {
+  const { row, oplogSeconds, catchUpSeconds, heldBack } = report;
   const isCommitted = row.phase === 'Committed';
   const left = copySecondsLeft(row);
-  const isCopying = row.percent !== null && row.percent < 100;
+  const copying = isCopying(row);
   const limits = heldBack && !isCommitted && limitsLine(heldBack);
   return [
     figure(
@@ -24,9 +22,9 @@ export function figuresOf({
       row.totalBytes === null
         ? 'not begun'
         : `${row.percent ?? 0} % of ${bytesText(row.totalBytes)}`,
-      row.percent !== null && bar(row.percent, 'Copied', isCopying ? 'busy' : 'good'),
+      row.percent !== null && bar(row.percent, 'Copied', copying ? 'busy' : 'good'),
     ),
-    isCopying
+    copying
       ? figure(
           'Copying',
           row.bytesPerSecond === null
@@ -46,7 +44,7 @@ export function figuresOf({
     figure(
       'Lag',
       isCommitted ? unknown() : seconds(row.lagSeconds),
-      lagNote(isCommitted, isCopying, catchUpSeconds),
+      lagNote(isCommitted, copying, catchUpSeconds),
     ),
     figure(
       'Oplog lasts',
@@ -55,22 +53,57 @@ export function figuresOf({
         ? 'unknown or not needed'
         : 'until the source no longer holds what the sync needs',
     ),
+    verifiedFigure(report),
     figure(
       'Commit',
       h('span', null, isCommitted ? 'Done' : row.commitReadiness.isReady ? 'Ready' : 'Not yet'),
-      isCommitted
-        ? 'the destination is complete'
-        : isCopying
-          ? 'the copy must be complete first'
-          : foreignText(row.commitReadiness.message),
+      commitNote(report),
     ),
   ];
 }
 
-function lagNote(isCommitted: boolean, isCopying: boolean, catchUpSeconds: number | null): string {
+/** What the verification says that tells most of what is in the way of a commit. */
+function verifiedFigure({ row, verifications }: SyncReport): ComponentChild {
+  const shown = shownVerification(verifications);
+  if (!shown) {
+    const note =
+      row.carriedOutBy === 'run' && row.phase !== 'Committed'
+        ? 'starts after the copy, unless --no-verify was given'
+        : 'nothing compares the data';
+    return figure('Verified', h('span', { class: 'unknown' }, 'None'), note);
+  }
+  const { label, tone } = verificationLook(shown);
+  const { verdict, phase, mismatches, documentsDone: done, documentsTotal: total } = shown;
+  const isRunning = verdict === null && phase !== 'Succeeded' && phase !== 'Failed';
+  const share = isRunning && done !== null && total ? done / total : undefined;
+  const compared = shown.documentsCompared;
+  const notes = [
+    verifications.length > 1 && `${shown.name}, one of ${verifications.length}`,
+    (mismatches ?? 0) > 0 && countOf(mismatches ?? 0, 'difference'),
+    compared !== null && `${countOf(compared, 'document')} compared`,
+  ].filter((note) => note !== false);
+  return figure(
+    'Verified',
+    h('span', { class: `toned tone-${tone}` }, foreignText(label)),
+    foreignText(notes.join(': ')),
+    share !== undefined && bar(share * 100, 'Compared in this pass of the verification'),
+  );
+}
+
+function commitNote({ row, verifications }: SyncReport): ComponentChild {
+  if (row.phase === 'Committed')
+    return verifications.some(({ verdict }) => verdict === 'different')
+      ? 'but the data differs'
+      : 'the destination is complete';
+  return isCopying(row)
+    ? 'the copy must be complete first'
+    : foreignText(row.commitReadiness.message);
+}
+
+function lagNote(isCommitted: boolean, copying: boolean, catchUpSeconds: number | null): string {
   if (isCommitted) return 'nothing left to apply';
   // Nothing has caught up before everything is copied.
-  if (isCopying || catchUpSeconds === null) return 'behind the source';
+  if (copying || catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }
 

@@ -1,10 +1,10 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf } from '../../service/quantities.ts';
 import type { ConditionView, EventsView, FindingView } from '../api/sync-view.ts';
-import type { Icon, Tone } from '../view/phase.ts';
+import { conditionLook, type Icon, type Tone } from '../view/phase.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
-import { ago, card, empty } from './small-parts.ts';
+import { ago, card } from './small-parts.ts';
 
 /** How many warnings are shown: more than anybody reads. */
 const shownWarnings = 100;
@@ -27,39 +27,38 @@ export function warningsCard(warnings: readonly string[]): ComponentChild | fals
   );
 }
 
-/** The events of Kubernetes about a sync. */
+/** The events of Kubernetes about a sync; nothing if it keeps none. */
 export function eventsCard(events: EventsView | null, nowMs: number): ComponentChild | false {
   return (
     events !== null &&
+    events.shown.length > 0 &&
     card(
       'Events',
       events.hasMore && 'incomplete list: kubectl events has all',
-      events.shown.length === 0
-        ? empty('None. By default Kubernetes keeps events for an hour.')
-        : h(
-            'ul',
-            { class: 'events' },
-            events.shown.map(({ type, reason, note, about, count, at }) =>
-              h(
-                'li',
-                null,
-                h(
-                  'span',
-                  { class: `plain tone-${type === 'Warning' ? 'warning' : 'quiet'}` },
-                  icon(type === 'Warning' ? 'alert' : 'check'),
-                  foreignText(reason),
-                ),
-                h('span', { class: 'event-note' }, foreignText(note)),
-                h(
-                  'span',
-                  { class: 'muted event-about' },
-                  foreignText(about),
-                  count > 1 && ` · ${count} times`,
-                ),
-                h('span', { class: 'muted event-time' }, ago(at, nowMs)),
-              ),
+      h(
+        'ul',
+        { class: 'events' },
+        events.shown.map(({ type, reason, note, about, count, at }) =>
+          h(
+            'li',
+            null,
+            h(
+              'span',
+              { class: `plain tone-${type === 'Warning' ? 'warning' : 'quiet'}` },
+              icon(type === 'Warning' ? 'alert' : 'check'),
+              foreignText(reason),
             ),
+            h('span', { class: 'event-note' }, foreignText(note)),
+            h(
+              'span',
+              { class: 'muted event-about' },
+              foreignText(about),
+              count > 1 && ` · ${count} times`,
+            ),
+            h('span', { class: 'muted event-time' }, ago(at, nowMs)),
           ),
+        ),
+      ),
     )
   );
 }
@@ -117,21 +116,23 @@ export function conditionsCard(
       h(
         'ul',
         { class: 'events conditions' },
-        conditions.map(({ type, status, reason, message, since }) =>
-          h(
+        conditions.map((condition) => {
+          const { type, status, reason, message, since } = condition;
+          const look = conditionLook(condition, conditions);
+          return h(
             'li',
             { key: type },
             h(
               'span',
-              { class: `plain tone-${status === 'True' ? 'good' : 'quiet'}` },
-              icon(status === 'True' ? 'check' : status === 'False' ? 'cross' : 'clock'),
+              { class: `plain tone-${look.tone}` },
+              icon(look.icon),
               h('span', null, foreignText(type), ` ${status}`),
             ),
             h('span', { class: 'event-note' }, foreignText(message)),
             h('span', { class: 'muted event-about' }, foreignText(reason)),
             h('span', { class: 'muted event-time' }, ago(since, nowMs)),
-          ),
-        ),
+          );
+        }),
       ),
     )
   );

@@ -2,45 +2,45 @@ import { h, type ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import { durationText } from '../../service/quantities.ts';
 import { drawingOf, nearest, roundUp, type ChartPoint } from '../view/chart.ts';
+import { axisTime } from '../view/times.ts';
 import { card, empty } from './small-parts.ts';
 
 interface LineChartProps {
   readonly title: string;
   readonly points: readonly ChartPoint[];
   readonly format: (value: number) => string;
-  /** The value at the top; if null, a round value above all others. */
-  readonly ceiling: number | null;
-  /** Follows the newest value. */
-  readonly summary: string | null;
+  /** The value now, which the last point is not where points are far apart; null if it is unknown. */
+  readonly current: number | null;
+  /** Follows the value now. */
+  readonly summary: string;
 }
 
-/** The history of a figure. Shows the value at the pointer. */
+/** The history of a figure, under a round value above all of it. Shows the value at the pointer. */
 export function LineChart({
   title,
   points,
   format,
-  ceiling,
+  current,
   summary,
 }: LineChartProps): ComponentChild {
   const [pointed, setPointed] = useState<number>();
   const known = points.filter(([, value]) => value !== null);
   const largest = Math.max(1, ...known.map(([, value]) => value ?? 0));
-  const drawing = drawingOf(points, ceiling === null ? roundUp(largest) : Math.max(1, ceiling));
-  const newest = known.at(-1)?.[1];
-  const newestText = newest == null ? undefined : format(newest);
-  if (!drawing || newestText === undefined) {
-    return card(title, newestText, empty('The chart starts with the first data points.'));
+  const drawing = drawingOf(points, roundUp(largest));
+  const currentText = current === null ? '–' : format(current);
+  if (!drawing || known.length === 0) {
+    return card(title, currentText, empty('The chart starts with the first data points.'));
   }
+  const { from, to, top } = drawing;
   const point = pointed === undefined ? undefined : nearest(points, pointed);
   const aside =
     point === undefined
-      ? [h('strong', { class: 'figure' }, newestText), summary !== null && ` ${summary}`]
+      ? [h('strong', { class: 'figure' }, currentText), ` ${summary}`]
       : [
           h('strong', { class: 'figure' }, point[1] === null ? '–' : format(point[1])),
-          ` at ${new Date(point[0] * 1_000).toLocaleTimeString('en-GB')}`,
+          ` at ${axisTime(point[0], to - from)}`,
         ];
-  const { from, to, top } = drawing;
-  const label = `${title}: ${newestText} now, at most ${format(largest)} in the last ${durationText(to - from)}`;
+  const label = `${title}: ${currentText} now, at most ${format(largest)} in the last ${durationText(to - from)}`;
   return card(
     title,
     aside,
@@ -72,8 +72,7 @@ export function LineChart({
       h(
         'div',
         { class: 'chart-times', 'aria-hidden': 'true' },
-        h('span', null, `${durationText(to - from)} ago`),
-        h('span', null, 'now'),
+        [from, to].map((at) => h('span', null, axisTime(at, to - from))),
       ),
     ),
   );

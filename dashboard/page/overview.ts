@@ -14,7 +14,9 @@ import {
   type Group,
   type Order,
 } from '../view/sync-list.ts';
+import { firstCommands } from '../view/first-steps.ts';
 import type { Look } from '../view/phase.ts';
+import { Command } from './command.ts';
 import { connectionNote } from './connection-note.ts';
 import { icon } from './icons.ts';
 import { syncAddress } from './route.ts';
@@ -45,7 +47,7 @@ const orderLabels: Readonly<Record<Order, string>> = {
   size: 'Size',
 };
 
-/** How many are drawn at first, so that thousands of syncs of one user do not hide those of others. */
+/** How many are drawn at first, so that thousands of syncs of one user do not hide those of other users. */
 const shownAtOnce = 500;
 
 /** The selection is kept while one sync is shown. */
@@ -151,24 +153,26 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
     ),
     rows === undefined
       ? h('div', { class: 'card' }, empty('Waiting for figures…'))
-      : shown.length === 0
-        ? h('div', { class: 'card' }, empty(emptyText(rows.length)))
-        : h(
-            'div',
-            { class: 'card list' },
-            h(
+      : rows.length === 0
+        ? firstSteps()
+        : shown.length === 0
+          ? h('div', { class: 'card' }, empty('No sync matches.'))
+          : h(
               'div',
-              { class: 'line-heads', 'aria-hidden': 'true' },
-              ['Sync', 'From and to', 'Initial copy', 'Lag', 'Verification', 'Phase'].map((head) =>
-                h('span', null, head),
+              { class: 'card list' },
+              h(
+                'div',
+                { class: 'line-heads', 'aria-hidden': 'true' },
+                ['Sync', 'From and to', 'Initial copy', 'Lag', 'Verification', 'Phase'].map(
+                  (head) => h('span', null, head),
+                ),
+              ),
+              h(
+                'ul',
+                { id: 'list', 'aria-label': 'Syncs' },
+                shown.slice(0, limit).map((row) => h(SyncLine, { row, key: row.key })),
               ),
             ),
-            h(
-              'ul',
-              { id: 'list', 'aria-label': 'Syncs' },
-              shown.slice(0, limit).map((row) => h(SyncLine, { row, key: row.key })),
-            ),
-          ),
     shown.length > limit &&
       h(
         'button',
@@ -183,10 +187,23 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
   );
 }
 
-function emptyText(all: number): string {
-  return all === 0
-    ? 'There are no ClusterSyncs yet. See the guide to start one.'
-    : 'No sync matches.';
+/** What creates the first sync. */
+function firstSteps(): ComponentChild {
+  return h(
+    'div',
+    { class: 'card first-steps' },
+    h(
+      'p',
+      null,
+      'There are no ClusterSyncs yet. Create one, in the namespace where its pods are to run:',
+    ),
+    firstCommands.map((text) => h(Command, { text, key: text })),
+    h(
+      'p',
+      { class: 'muted' },
+      'old.txt and new.txt have the connection strings. The guide explains each step: docs/guide.md, “On Kubernetes”.',
+    ),
+  );
 }
 
 function reduce(former: Snapshot | undefined, { name, data }: ServerEvent): Snapshot | undefined {

@@ -1,6 +1,7 @@
 import { Component, h, type ComponentChild } from 'preact';
 import type { SyncRow } from '../api/sync-view.ts';
 import { phaseLook, verificationLook } from '../view/phase.ts';
+import { shownVerification } from '../view/shown-verification.ts';
 import { copySecondsLeft } from '../view/times.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
@@ -61,31 +62,31 @@ export class SyncLine extends Component<SyncLineProps> {
             seconds(row.lagSeconds),
           ],
         ),
-        h(
-          'div',
-          { class: 'line-verified' },
-          row.verifications.slice(0, 1).map((verification) => {
-            const look = verificationLook(verification);
-            return h(
-              'span',
-              { class: `plain tone-${look.tone}`, title: `Verification ${verification.name}` },
-              icon(look.icon),
-              foreignText(look.label),
-            );
-          }),
-        ),
+        h('div', { class: 'line-verified' }, verifiedOf(row)),
         h('div', { class: 'line-phase' }, pill(phaseLook(row))),
         readiness.kind === 'stalled' &&
           h(
             'div',
             { class: 'line-cause' },
             h('strong', null, foreignText(readiness.reason)),
-            ' ',
+            ': ',
             foreignText(readiness.message),
           ),
       ),
     );
   }
+}
+
+function verifiedOf({ verifications }: SyncRow): ComponentChild {
+  const verification = shownVerification(verifications);
+  if (!verification) return h('span', { class: 'unknown' }, 'not verified');
+  const look = verificationLook(verification);
+  return h(
+    'span',
+    { class: `plain tone-${look.tone}`, title: `Verification ${verification.name}` },
+    icon(look.icon),
+    foreignText(look.label),
+  );
 }
 
 function copyOf(row: SyncRow): readonly (ComponentChild | false)[] {

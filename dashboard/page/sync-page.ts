@@ -4,8 +4,10 @@ import type { SyncReport, SyncReportChanges } from '../api/messages.ts';
 import type { SyncRow } from '../api/sync-view.ts';
 import type { ServerEvent } from '../view/event-lines.ts';
 import { readMessage } from '../view/message.ts';
-import { phaseLook } from '../view/phase.ts';
+import { isCopying, phaseLook } from '../view/phase.ts';
+import { rateSeconds, ratesOf } from '../view/rates.ts';
 import { CollectionsCard } from './collections-card.ts';
+import { Command } from './command.ts';
 import { connectionNote } from './connection-note.ts';
 import { figuresOf } from './figures.ts';
 import { conditionsCard, eventsCard, findingsCard, warningsCard } from './happenings.ts';
@@ -19,7 +21,7 @@ import { pill } from './small-parts.ts';
 import { timelineCard } from './timeline-card.ts';
 import { useStream } from './use-stream.ts';
 import { verificationCards } from './verification-card.ts';
-import { bytesText, countOf, durationText } from '../../service/quantities.ts';
+import { bytesText, countOf, durationText, rateText } from '../../service/quantities.ts';
 
 interface SyncPageProps extends AccessProps {
   readonly namespace: string;
@@ -96,29 +98,39 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     h(
       'div',
       { class: 'pair' },
-      h(LineChart, {
-        title: 'Bytes copied',
-        points: history.map(([at, copied]) => [at, copied] as const),
-        format: bytesText,
-        ceiling: row.totalBytes,
-        summary: row.totalBytes === null ? null : `of ${bytesText(row.totalBytes)}`,
-      }),
+      rateChart(report),
       h(LineChart, {
         title: 'Lag',
         points: history.map(([at, , lag]) => [at, lag] as const),
         format: durationText,
-        ceiling: null,
+        current: row.lagSeconds,
         summary: 'behind the source',
       }),
     ),
     findingsCard(report.findings),
     warningsCard(report.warnings),
-    instancesCard(report.instances),
     ...verificationCards(report.verifications, row.carriedOutBy),
+    instancesCard(report.instances),
     h(CollectionsCard, report),
     eventsCard(report.events, nowMs),
     conditionsCard(report.conditions, nowMs),
   ];
+}
+
+/** How fast the copy is, and how fast changes are applied once it is complete. */
+function rateChart({ row, history }: SyncReport): ComponentChild {
+  const summary = `over the last ${rateSeconds} s`;
+  return isCopying(row)
+    ? h(LineChart, {
+        ...{ key: 'copy', title: 'Copy rate', summary, current: row.bytesPerSecond },
+        points: ratesOf(history, 'copied'),
+        format: (rate) => `${bytesText(rate)}/s`,
+      })
+    : h(LineChart, {
+        ...{ key: 'changes', title: 'Change rate', summary, current: row.eventsPerSecond },
+        points: ratesOf(history, 'applied'),
+        format: (rate) => `${rateText(rate)}/s`,
+      });
 }
 
 function route({ source, destination, isReversed }: SyncRow): ComponentChild {
@@ -146,7 +158,7 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
           'p',
           null,
           h('strong', null, 'Different'),
-          ' ',
+          ': ',
           foreignText(name),
           ` has found ${mismatches === null ? 'differences' : countOf(mismatches, 'difference')}. `,
           'Do not use the destination until you know why: see its verification below.',
@@ -167,15 +179,19 @@ function readinessNote({
     { class: `readiness readiness-${readiness.kind}` },
     icon(readiness.kind === 'stalled' ? 'alert' : readiness.kind === 'ready' ? 'check' : 'clock'),
     h(
-      'p',
-      null,
-      h('strong', null, foreignText(readiness.reason)),
-      ' ',
-      foreignText(readiness.message),
+      'div',
+      { class: 'readiness-text' },
+      h(
+        'p',
+        null,
+        h('strong', null, foreignText(readiness.reason)),
+        ': ',
+        foreignText(readiness.message),
+      ),
       commitReadiness.isReady &&
         carriedOutBy === 'operator' && [
-          ' Stop application writes to the source, then commit: ',
-          h('code', null, `kubectl clustersync commit ${name} --namespace ${namespace}`),
+          h('p', null, 'Stop application writes to the source, then commit:'),
+          h(Command, { text: `kubectl clustersync commit ${name} --namespace ${namespace}` }),
         ],
     ),
   );

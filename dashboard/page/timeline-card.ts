@@ -59,6 +59,8 @@ export function timelineCard(row: SyncRow, nowMs: number): ComponentChild {
 }
 
 function noteOf({ state, from, to }: Step, nowMs: number): string {
+  // These began at some time within the step.
+  if (state === 'stalled' || state === 'paused') return words[state];
   const took = secondsBetween(from, state === 'done' ? to : nowMs);
   if (took === undefined || (state === 'done' && to === null)) return words[state];
   return state === 'done'

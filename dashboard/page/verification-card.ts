@@ -3,6 +3,7 @@ import { countOf, countText } from '../../service/quantities.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { alikeMismatches } from '../view/alike-mismatches.ts';
 import { verificationLook } from '../view/phase.ts';
+import { Command } from './command.ts';
 import { foreignText } from './foreign-text.ts';
 import { bar, card, empty, pill } from './small-parts.ts';
 
@@ -80,10 +81,10 @@ function findings(verification: VerificationView): ComponentChild {
       h('p', { class: 'muted' }, `The first ${countText(list.length)} are shown.`),
     reportCommand !== null &&
       h(
-        'p',
-        { class: 'muted' },
-        'The report lists each document: ',
-        h('code', null, foreignText(reportCommand)),
+        'div',
+        { class: 'readiness-text' },
+        h('p', { class: 'muted' }, 'The report lists each document:'),
+        h(Command, { text: reportCommand }),
       ),
   );
 }

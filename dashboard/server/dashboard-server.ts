@@ -126,7 +126,7 @@ function answer(site: Site): Koa.Middleware {
 
 function answerFile(ctx: Koa.Context, { files }: PageFiles): void {
   const file = files.get(ctx.path);
-  if (!file) throw new SyncError('NotFound', 'there is nothing at this path');
+  if (!file) throw new SyncError('NotFound', 'nothing exists at this path');
   ctx.set('Cache-Control', 'no-cache');
   ctx.set('ETag', file.etag);
   ctx.status = 200;
@@ -144,7 +144,7 @@ async function answerData(ctx: Koa.Context, site: Site): Promise<void> {
   requireToken(ctx.get('Authorization'), tokenHash);
   ctx.set('Cache-Control', 'no-store');
   const found = findRoute(ctx.path);
-  if (!found) throw new SyncError('NotFound', 'there is nothing at this path');
+  if (!found) throw new SyncError('NotFound', 'nothing exists at this path');
   const { route, key } = found;
   if (route.isStream) {
     if (route.of === 'all') dashboard.followAll(ctx.req, ctx.res);

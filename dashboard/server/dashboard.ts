@@ -197,7 +197,7 @@ export class Dashboard {
     const task = this.#watch(key, focus)
       .catch((error: unknown) => {
         if (stop.signal.aborted) return;
-        this.#logger.error({ err: error, sync: key }, 'looking at a sync failed');
+        this.#logger.error({ err: error, sync: key }, 'reading a sync failed');
         for (const { stream } of readers) void stream.end();
       })
       .finally(() => {

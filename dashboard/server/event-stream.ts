@@ -38,7 +38,7 @@ export class EventStream {
     response.flushHeaders();
   }
 
-  /** False while the browser has not read what was sent: it gets everything later, at once. */
+  /** False while the browser has not read what was sent: it gets everything later, in one piece. */
   isReady(nowMs: number): boolean {
     if (!this.#body.writableNeedDrain) {
       this.#blockedSinceMs = undefined;

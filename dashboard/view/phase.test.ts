@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { needsAttention, phaseLook, verificationLook } from './phase.ts';
+import { conditionLook, isCopying, needsAttention, phaseLook, verificationLook } from './phase.ts';
 import { rowOf } from './testing/rows.ts';
 
 const verification = { name: 'check', phase: 'Checking', verdict: null, mismatches: null };
@@ -10,6 +10,17 @@ describe('phaseLook', () => {
       return phaseLook(rowOf('a', { commitReadiness: { isReady, message: '' } })).label;
     });
     assert.deepEqual(labels, ['Applying changes', 'Ready to commit']);
+  });
+
+  it('does not show a commit as good after which the sides differ', () => {
+    const looks = (['equal', 'different', null] as const).map((verdict) => {
+      const verifications = [{ ...verification, verdict }];
+      return phaseLook(rowOf('a', { phase: 'Committed', verifications }));
+    });
+    assert.deepEqual(
+      looks.map(({ tone, label }) => `${tone} ${label}`),
+      ['good Committed', 'bad Committed, different', 'good Committed'],
+    );
   });
 
   it('shows a phase that it does not know as it is', () => {
@@ -44,5 +55,44 @@ describe('needsAttention', () => {
     }
     const mismatches = [{ ...verification, mismatches: 3 }];
     assert.equal(needsAttention(rowOf('a', { verifications: mismatches })), false);
+  });
+});
+
+describe('conditionLook', () => {
+  for (const [condition, tone] of [
+    ['Ready True', 'good'],
+    ['Ready False', 'warning'],
+    ['CanStart False', 'warning'],
+    ['Reconciling True', 'busy'],
+    ['SecretProblem True', 'warning'],
+    ['Stalled True', 'bad'],
+    ['Suspended True', 'warning'],
+    ['CanCommit True', 'good'],
+    ['CanCommit False', 'quiet'],
+    ['CanCommit Unknown', 'quiet'],
+  ] as const)
+    it(`${condition} is ${tone}`, () => {
+      const [type = '', status = ''] = condition.split(' ');
+      assert.equal(conditionLook({ type, status }, []).tone, tone);
+    });
+
+  it('does not warn of a sync that is not ready while it makes progress', () => {
+    const [ready, reconciling] = ['Ready False', 'Reconciling True'].map((condition) => {
+      const [type = '', status = ''] = condition.split(' ');
+      return { type, status };
+    });
+    assert.ok(ready && reconciling);
+    assert.equal(conditionLook(ready, [ready, reconciling]).tone, 'quiet');
+  });
+});
+
+describe('isCopying', () => {
+  it('holds until everything is copied, and never after a commit', () => {
+    const percents = [null, 0, 99, 100];
+    assert.deepEqual(
+      percents.map((percent) => isCopying({ phase: 'InitialCopy', percent })),
+      [true, true, true, false],
+    );
+    assert.equal(isCopying({ phase: 'Committed', percent: null }), false);
   });
 });

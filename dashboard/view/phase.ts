@@ -1,6 +1,6 @@
-import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
+import type { ConditionView, SyncRow, VerificationSummary } from '../api/sync-view.ts';
 
-/** How something is displayed: always with an icon and words, never by colour alone. */
+/** How something is displayed: always with an icon and words, never only by colour. */
 export interface Look {
   readonly tone: Tone;
   readonly icon: Icon;
@@ -30,7 +30,11 @@ const phases = new Map<string, Look>(
 export function phaseLook({
   phase,
   commitReadiness,
-}: Pick<SyncRow, 'phase' | 'commitReadiness'>): Look {
+  verifications,
+}: Pick<SyncRow, 'phase' | 'commitReadiness' | 'verifications'>): Look {
+  if (phase === 'Committed' && verifications.some(({ verdict }) => verdict === 'different')) {
+    return { tone: 'bad', icon: 'cross', label: 'Committed, different' };
+  }
   if (phase === 'ChangeApplication' && commitReadiness.isReady) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
   }
@@ -41,12 +45,45 @@ export function phaseLook({
 export function verificationLook({ phase, verdict, mismatches }: VerificationSummary): Look {
   if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
   if (verdict === 'different') return { tone: 'bad', icon: 'cross', label: 'Different' };
+  // The sync was reversed or started over since: the verdict is of other data.
+  if (phase === 'Succeeded') return { tone: 'quiet', icon: 'clock', label: 'Outdated' };
   if (phase === 'Failed') return { tone: 'bad', icon: 'alert', label: 'Failed' };
   if ((mismatches ?? 0) > 0) return { tone: 'warning', icon: 'alert', label: 'Differences so far' };
   if (phase === 'Checking' || phase === 'Finishing') {
     return { tone: 'busy', icon: 'flow', label: 'Comparing' };
   }
   return { tone: 'quiet', icon: 'clock', label: phase };
+}
+
+/** Conditions that do not look good when they are true, or need attention when they are false. */
+const conditionLooks = new Map<string, Omit<Look, 'label'>>(
+  Object.entries({
+    'Ready False': { tone: 'warning', icon: 'cross' },
+    'CanStart False': { tone: 'warning', icon: 'cross' },
+    'Reconciling True': { tone: 'busy', icon: 'flow' },
+    'SecretProblem True': { tone: 'warning', icon: 'alert' },
+    'Stalled True': { tone: 'bad', icon: 'alert' },
+    'Suspended True': { tone: 'warning', icon: 'pause' },
+  }),
+);
+
+/**
+ * How a condition is displayed.
+ * @param all - of the same resource: a resource that makes progress is not ready yet, and needs no attention.
+ */
+export function conditionLook(
+  { type, status }: Pick<ConditionView, 'type' | 'status'>,
+  all: readonly Pick<ConditionView, 'type' | 'status'>[],
+): Omit<Look, 'label'> {
+  const isReconciling = all.some((one) => one.type === 'Reconciling' && one.status === 'True');
+  const look = conditionLooks.get(`${type} ${status}`);
+  if (look && !(type === 'Ready' && isReconciling)) return look;
+  return status === 'True' ? { tone: 'good', icon: 'check' } : { tone: 'quiet', icon: 'clock' };
+}
+
+/** Whether the initial copy is not complete yet. */
+export function isCopying({ phase, percent }: Pick<SyncRow, 'phase' | 'percent'>): boolean {
+  return phase !== 'Committed' && (percent === null || percent < 100);
 }
 
 /** Whether somebody has to act: it is stalled, or a verification has found lasting differences. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agoText, copySecondsLeft, secondsBetween } from './times.ts';
+import { agoText, axisTime, copySecondsLeft, secondsBetween } from './times.ts';
 
 const at = '2026-01-01T00:00:00Z';
 
@@ -33,5 +33,15 @@ describe('copySecondsLeft', () => {
     assert.equal(copySecondsLeft({ ...known, bytesPerSecond: 0 }), undefined);
     assert.equal(copySecondsLeft({ ...known, totalBytes: null }), undefined);
     assert.equal(copySecondsLeft({ ...known, copiedBytes: 140 }), undefined);
+  });
+});
+
+describe('axisTime', () => {
+  it('is as exact as what the axis spans', () => {
+    const atSeconds = new Date(2026, 0, 2, 3, 4, 5).getTime() / 1_000;
+    assert.deepEqual(
+      [60, 3_600, 90_000].map((spanSeconds) => axisTime(atSeconds, spanSeconds)),
+      ['03:04:05', '03:04', '2 Jan, 03:04'],
+    );
   });
 });

@@ -19,6 +19,17 @@ export function agoText(at: string, nowMs: number): string {
   return `${count} ${unit} ago`;
 }
 
+/** The local time at an end of an axis: with seconds if it spans less than an hour, with the date if more than a day. */
+export function axisTime(atSeconds: number, spanSeconds: number): string {
+  const second = spanSeconds < 3_600 ? ({ second: '2-digit' } as const) : {};
+  const date = spanSeconds > 86_400 ? ({ day: 'numeric', month: 'short' } as const) : {};
+  return new Date(atSeconds * 1_000).toLocaleString('en-GB', {
+    ...{ hour: '2-digit', minute: '2-digit' },
+    ...second,
+    ...date,
+  });
+}
+
 /**
  * The time until everything is copied, at the current rate.
  * @returns undefined if unknown.

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import type { VerificationSummary } from '../api/sync-view.ts';
+import { shownVerification } from './shown-verification.ts';
+
+const equal: VerificationSummary = {
+  ...{ name: 'equal', phase: 'Succeeded', verdict: 'equal', mismatches: 0 },
+};
+const running: VerificationSummary = {
+  ...{ name: 'running', phase: 'Checking', verdict: null, mismatches: 0 },
+};
+const doubtful: VerificationSummary = { ...running, name: 'doubtful', mismatches: 3 };
+const failed: VerificationSummary = { ...running, name: 'failed', phase: 'Failed' };
+const different: VerificationSummary = {
+  ...{ name: 'different', phase: 'Failed', verdict: 'different', mismatches: 3 },
+};
+
+describe('shownVerification', () => {
+  it('is the one that is most in the way of a commit', () => {
+    const inOrder = [different, failed, doubtful, running, equal];
+    for (const [index, expected] of inOrder.entries()) {
+      assert.equal(shownVerification(inOrder.slice(index).toReversed()), expected);
+    }
+    assert.equal(shownVerification<VerificationSummary>([]), undefined);
+  });
+});
