@@ -43,8 +43,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'run',
-      description:
-        'migrates a deployment from one terminal: copies, applies changes, verifies, commits',
+      description: 'Migrate a deployment from one terminal: copy, apply changes, verify, commit',
       options: runOptionTable,
       help: runHelp,
       load: async () => (await import('../cli/run/main.ts')).runMigration,
@@ -53,7 +52,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'check',
-      description: 'shows everything that prevents a migration or may disturb it; changes nothing',
+      description: 'List everything that prevents a migration or may disturb it; changes nothing',
       options: checkOptionTable,
       help: checkHelp,
       load: async () => (await import('../cli/check/main.ts')).checkMigration,
@@ -62,7 +61,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'status',
-      description: 'shows the state of a sync',
+      description: 'Show the state of a sync',
       options: statusOptionTable,
       help: statusHelp,
       load: async () => (await import('../cli/tool/main.ts')).showStatus,
@@ -71,7 +70,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'progress',
-      description: 'shows the progress of a sync, once or until it is committed',
+      description: 'Show the progress of a sync, once or until it is committed',
       options: progressOptionTable,
       help: progressHelp,
       load: async () => (await import('../cli/tool/main.ts')).showProgress,
@@ -80,7 +79,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'pause',
-      description: 'pauses a sync',
+      description: 'Pause a sync',
       options: statusOptionTable,
       help: commandHelp.pause,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('pause'),
@@ -89,7 +88,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'resume',
-      description: 'resumes a paused sync',
+      description: 'Resume a paused sync',
       options: statusOptionTable,
       help: commandHelp.resume,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('resume'),
@@ -98,7 +97,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'commit',
-      description: 'commits a sync: completes the destination; cannot be undone',
+      description: 'Commit a sync: complete the destination; cannot be undone',
       options: commandOptionTable,
       help: commandHelp.commit,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('commit'),
@@ -107,7 +106,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'reverse',
-      description: 'reverses a committed sync: applies later writes to the old source',
+      description: 'Reverse a committed sync: apply later writes to the old source',
       options: commandOptionTable,
       help: commandHelp.reverse,
       load: async () => (await import('../cli/tool/main.ts')).sendCommand('reverse'),
@@ -116,7 +115,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'repair',
-      description: 'begins a sync again, even a stopped one: brings only what differs',
+      description: 'Start a sync over, even a stopped one, and copy only what differs',
       options: repairOptionTable,
       help: commandHelp.repair,
       load: async () => (await import('../cli/tool/main.ts')).repairSync,
@@ -125,7 +124,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'limits',
-      description: 'changes what a sync may demand of the servers, while it runs',
+      description: 'Change the limits of a running sync',
       options: limitsOptionTable,
       help: commandHelp.limits,
       load: async () => (await import('../cli/tool/main.ts')).changeLimits,
@@ -134,7 +133,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'reset',
-      description: 'ends a sync for good and removes its state; cannot be undone',
+      description: 'End a sync permanently and remove its state; cannot be undone',
       options: resetOptionTable,
       help: commandHelp.reset,
       load: async () => (await import('../cli/tool/main.ts')).resetSync,
@@ -143,7 +142,7 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     personalCommand({
       name: 'report',
-      description: 'shows the results of a verifier',
+      description: 'Show the results of a verifier',
       options: toolReportOptionTable,
       help: reportHelp,
       load: async () => (await import('../cli/tool/main.ts')).showReport,
@@ -153,7 +152,7 @@ const clustersync = withWriters(new Command('clustersync'))
     programCommand({
       name: 'syncer',
       description:
-        'the sync tool: copies a cluster to another one and applies its changes until the commit',
+        'Run a syncer: copy a cluster to another one and apply its changes until the commit',
       options: syncerOptionTable,
       load: async () => (await import('../syncer/main.ts')).startSyncer,
     }),
@@ -161,14 +160,14 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     programCommand({
       name: 'verifier',
-      description: 'the verifier: compares documents, options, views and indexes of two clusters',
+      description: 'Run a verifier: compare documents, options, views and indexes of two clusters',
       options: verifierOptionTable,
       load: async () => (await import('../verifier/main.ts')).startVerifier,
     }).addCommand(
       oneOffCommand({
         name: 'report',
         description:
-          'reports what a verification has found; exits with 0 for equal, 1 for different, 3 if unknown',
+          'Report the results of a verification; exits with 0 for equal, 1 for different, 3 if unknown',
         options: reportOptionTable,
         load: async () => (await import('../verifier/report/main.ts')).writeReport,
       }),
@@ -177,7 +176,8 @@ const clustersync = withWriters(new Command('clustersync'))
   .addCommand(
     programCommand({
       name: 'operator',
-      description: 'the Kubernetes operator: reconciles ClusterSyncs and SyncVerifications',
+      description:
+        'Run the Kubernetes operator, which reconciles ClusterSyncs and SyncVerifications',
       options: operatorOptionTable,
       load: async () => (await import('../operator/main.ts')).startOperator,
     }),

@@ -15,7 +15,7 @@ export function completionCommand(program: Command): Command {
   const name = program.name();
   return commandOf({
     name: 'completion',
-    description: 'prints the script that completes commands in a shell',
+    description: 'Print the completion script for a shell',
     options: {},
   })
     .addArgument(new Argument('<shell>').choices([...scripts.keys()]))
@@ -42,17 +42,24 @@ export function commandsOf(command: Command, path = ''): CompletionCommand[] {
     {
       path,
       commands: below.map(({ one }) => one.name()),
-      flags: [...command.options.map(flagOf), { name: '--help', value: 'none' }],
+      flags: [...command.options.flatMap(flagsOf), { name: '--help', value: 'none' }],
       hasArgument: command.registeredArguments.length > 0,
     },
     ...below.flatMap((each) => commandsOf(each.one, each.path)),
   ];
 }
 
-function flagOf({ long, short, required, argChoices, flags }: Option): CompletionFlag {
-  const name = long ?? short ?? '';
-  if (argChoices) return { name, value: argChoices };
-  if (/<(path|file)>$/.test(flags)) return { name, value: 'file' };
+/** An option, once for each spelling of its flag. */
+function flagsOf(option: Option): readonly CompletionFlag[] {
+  const value = valueOf(option);
+  return [option.long, option.short].flatMap((name) =>
+    name === undefined ? [] : [{ name, value }],
+  );
+}
+
+function valueOf({ required, argChoices, flags }: Option): CompletionFlag['value'] {
+  if (argChoices) return argChoices;
+  if (/<(path|file)>$/.test(flags)) return 'file';
   // A flag with an optional value may be followed by another flag.
-  return { name, value: required ? 'any' : 'none' };
+  return required ? 'any' : 'none';
 }

@@ -18,12 +18,12 @@ export const completerName = 'kubectl_complete-clustersync';
 /** The commands of the kubectl plugin: the same executable under another name. */
 export function kubectlPlugin(version: string): Command {
   const plugin = withWriters(new Command(pluginName))
-    .description('Shows and controls the ClusterSyncs of a Kubernetes cluster.')
+    .description('Inspects and controls the ClusterSyncs of a Kubernetes cluster.')
     .version(version)
     .addCommand(
       personalCommand({
         name: 'list',
-        description: 'lists syncs with their verifications',
+        description: 'List syncs with their verifications',
         options: listOptionTable,
         help: pluginHelp('list --all-namespaces'),
         load: async () => (await import('../cli/kubectl/main.ts')).listSyncs,
@@ -32,7 +32,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'status',
-        description: 'shows the state of a sync: instances, coordinator, conditions, verification',
+        description: 'Show the state of a sync: instances, coordinator, conditions, verification',
         options: syncStatusOptionTable,
         argument: 'name',
         help: pluginHelp('status shop'),
@@ -42,7 +42,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'watch',
-        description: 'watches the state of a sync until it is committed and verified',
+        description: 'Watch the state of a sync until it is committed and verified',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('watch shop'),
@@ -50,9 +50,9 @@ export function kubectlPlugin(version: string): Command {
       }),
     );
   const patches = {
-    commit: ['requests the commit of a sync; cannot be undone', { state: 'Committed' }],
-    pause: ['requests a pause of a sync', { state: 'Paused' }],
-    resume: ['resumes a paused sync', { state: 'Running' }],
+    commit: ['Request the commit of a sync; cannot be undone', { state: 'Committed' }],
+    pause: ['Request a pause of a sync', { state: 'Paused' }],
+    resume: ['Resume a paused sync', { state: 'Running' }],
   } as const;
   for (const [name, [description, spec]] of Object.entries(patches)) {
     plugin.addCommand(
@@ -70,7 +70,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'reverse',
-        description: 'reverses a committed sync: applies later writes to the old source',
+        description: 'Reverse a committed sync: apply later writes to the old source',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('reverse shop'),
@@ -80,7 +80,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'repair',
-        description: 'repairs a sync: it begins again, and brings only what differs',
+        description: 'Repair a sync: start it over, and copy only what differs',
         options: repairOptionTable,
         argument: 'name',
         help: pluginHelp('repair shop'),
@@ -90,7 +90,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'logs',
-        description: 'shows the logs of the syncers and verifiers of a sync',
+        description: 'Show the logs of the syncers and verifiers of a sync',
         options: logsOptionTable,
         argument: 'name',
         help: pluginHelp('logs shop --follow'),
@@ -100,7 +100,7 @@ export function kubectlPlugin(version: string): Command {
     .addCommand(
       personalCommand({
         name: 'diagnose',
-        description: 'prints diagnostics for maintainers, without connection strings',
+        description: 'Print diagnostics for maintainers, without connection strings',
         options: clusterOptionTable,
         argument: 'name',
         help: pluginHelp('diagnose shop > shop.txt'),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { commandOf } from './program-command.ts';
 
 const executable = fileURLToPath(new URL('clustersync.ts', import.meta.url));
 
@@ -26,6 +27,18 @@ async function saidBy(
   const { stdout, stderr } = failure as { readonly stdout: string; readonly stderr: string };
   return stdout + stderr;
 }
+
+describe('the help of a program', () => {
+  it('says of a flag that may have no value only once that it may', () => {
+    const options = {
+      clean: { type: 'boolean', default: false, description: 'delete everything' },
+    } as const;
+    const help = commandOf({ name: 'verifier', description: '', options }).helpInformation();
+    const text = help.replaceAll(/\s+/g, ' ');
+    const shown = '--clean [true|false] delete everything (env: CLUSTERSYNC_CLEAN; default: false)';
+    assert.ok(text.includes(`${shown} --help`) || text.includes(`${shown} -h`), text);
+  });
+});
 
 describe('the command line', function () {
   this.timeout(60_000);

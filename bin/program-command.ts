@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, Help, Option } from 'commander';
 import { SyncError } from '../service/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
 import {
@@ -6,6 +6,7 @@ import {
   environmentName,
   kebabCase,
   personalFlag,
+  personalSpellings,
   type OptionRow,
   type Options,
   type OptionTable,
@@ -214,7 +215,14 @@ export function commandOf(
   }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
   flagsOf: FlagStyle = programFlags,
 ): Command {
-  const command = withWriters(new Command(title)).description(description);
+  const help = new Help();
+  const command = withWriters(new Command(title))
+    .description(description)
+    .configureHelp({
+      // `[true|false]` says that the value may be left out.
+      optionDescription: (option) =>
+        option.presetArg === true ? option.description : help.optionDescription(option),
+    });
   for (const [name, row] of Object.entries(options))
     for (const option of flagsOf(name, row)) command.addOption(option);
   return command;
@@ -245,7 +253,7 @@ function programFlags(name: string, row: OptionRow): readonly Option[] {
 
 /** For commands for people: the spelling of flags in shells. */
 function personalFlags(name: string, row: OptionRow): readonly Option[] {
-  const flag = personalFlag(name, row);
+  const flag = personalSpellings(name, row);
   if (row.type === 'boolean') {
     const text = row.default === true ? `do not ${row.description}` : row.description;
     return [new Option(flag, text)];
@@ -262,7 +270,7 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
       : new Option(`${flag} [${value}]`, text).preset(row.preset);
   const file = `file with the ${row.description}`;
   return [
-    ...(row.secret === true ? [new Option(`${flag}-file <path>`, file)] : []),
+    ...(row.secret === true ? [new Option(`${personalFlag(name, row)}-file <path>`, file)] : []),
     row.choices ? option.choices(row.choices) : option,
   ];
 }

@@ -3,7 +3,7 @@ import { readerGoneExitCode } from '../service/terminal.ts';
 const environment = `\
 Every option can also be given in the environment: --api-token-file is CLUSTERSYNC_API_TOKEN_FILE.`;
 
-const readerGone = `  ${readerGoneExitCode}  the reader of its output is gone, for example head`;
+const readerGone = `  ${readerGoneExitCode}  the reader of its output has exited, for example head`;
 
 /** What the help of `clustersync run` says below the options. */
 export const runHelp = `\
@@ -11,7 +11,7 @@ Every option can also be given in the environment (--source-file is CLUSTERSYNC_
 YAML file that --config names.
 
 Examples:
-  Show the plan, its size, and what blocks it:
+  Show the plan, its size, and all blockers:
     $ clustersync run --source-file old.txt --destination-file new.txt --dry-run
 
   Move everything; ask before the commit:
@@ -24,7 +24,7 @@ Examples:
     $ export CLUSTERSYNC_SOURCE=mongodb://... CLUSTERSYNC_DESTINATION=mongodb://...
     $ clustersync run --include-namespaces shop,depot.orders --commit-when-caught-up --output json > summary.json
 
-Ctrl-C pauses. Run the same command again to continue, even if it was killed.
+Ctrl-C pauses. Run the same command again to resume, even if it was killed.
 The summary goes to standard output, everything else to standard error.
 
 Exit codes:
@@ -38,11 +38,11 @@ ${readerGone}`;
 
 /** What the help of `clustersync check` says below the options. */
 export const checkHelp = `\
-It takes the options of \`clustersync run\`, so that the same command line, environment and file do for both. Those about what
-comes after the start have no effect. It reads only.
+It takes the options of \`clustersync run\`, so the same command line, environment and file work for both. Options for what
+follows the start have no effect. The check only reads.
 
 Examples:
-  Show everything that prevents a migration or may disturb it, each with what to do:
+  List everything that prevents a migration or may disturb it, each with what to do:
     $ clustersync check --source-file old.txt --destination-file new.txt
 
   In continuous integration:
@@ -95,15 +95,15 @@ export const commandHelp = {
   ),
   reverse: helpOf(
     'reverse --wait',
-    'Only for a sync that was started with reversible. Nothing is copied again; end the reversal with commit.',
+    'Only for a sync that was started with --reversible or reversible: true. Nothing is copied again; end the reversal with commit.',
   ),
   repair: helpOf(
     'repair --wait',
-    'For a sync that has stopped because the oplog no longer holds its position, or whose destination was changed by others. It takes a new start time, compares all documents by hashes made by the servers, brings those that differ, and applies changes again. Documents that the source does not have are deleted from the destination.',
+    'For a sync that has stopped because the oplog no longer holds its position, or whose destination was changed by others. The sync takes a new start time, compares all documents by hashes that the servers compute, copies those that differ, and applies changes again. Documents that the source does not have are deleted from the destination.',
   ),
   limits: helpOf(
     'limits --limit-copy-bytes-per-second 20000000 --limit-changes-per-second 5000',
-    'They replace all former limits, hold for all instances together, and outlive restarts. Nothing is limited once a commit is accepted.',
+    'The new limits replace all previous ones, apply to all instances together, and outlive restarts. Nothing is limited once a commit is accepted.',
   ),
   reset: helpOf(
     'reset --destination Clean --wait',

@@ -41,7 +41,7 @@ export const limitFlags: OptionTable = {
   limitsFile: {
     type: 'string',
     valueName: 'file',
-    description: 'JSON or YAML file with `limits` as in the HTTP API; other flags come before it',
+    description: 'JSON or YAML file with `limits` as in the HTTP API; other flags take precedence',
   },
 };
 

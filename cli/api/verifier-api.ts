@@ -30,6 +30,8 @@ export interface VerificationProgress {
   readonly documentsCounted: { readonly source: number; readonly destination: number } | null;
   /** How many documents of each side were compared only by hash, as far as it is reported with the verdict `equal`. */
   readonly documentsHashed: number;
+  /** What it retries or waits for. Empty while `asOf` says that it does not know the latest. */
+  readonly warnings: readonly string[];
   readonly bytesCompared: number;
   /** The verifier's whole report. */
   readonly reported: ReportedVerification;
@@ -92,6 +94,7 @@ export function verificationOf(reported: ReportedVerification): VerificationProg
     bytesCompared: reported.bytesCompared ?? 0,
     documentsCounted: reported.documentsCounted ?? null,
     documentsHashed: reported.documentsHashed ?? 0,
+    warnings: reported.warnings,
     reported,
   };
 }

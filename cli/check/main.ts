@@ -56,7 +56,7 @@ async function findingsOf(
   try {
     return (await instances.check(body, options, signal)).findings;
   } catch (error) {
-    // The options contradict each other: nothing else can be told.
+    // The options contradict each other: nothing else can be reported.
     if (error instanceof SyncError && error.row.status === 400) return [blockerOf(error)];
     throw error;
   }

@@ -43,7 +43,7 @@ async function syncNames(words: readonly string[]): Promise<readonly string[]> {
     return at < 0 ? undefined : words[at + 1];
   };
   const kubectl = new Kubectl({
-    namespace: valueOf('--namespace'),
+    namespace: valueOf('--namespace') ?? valueOf('-n'),
     context: valueOf('--context'),
     kubeconfig: valueOf('--kubeconfig'),
   });

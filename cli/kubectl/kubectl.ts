@@ -38,7 +38,7 @@ export class Kubectl {
   /** The object in its output. @throws SyncError KubectlFailed. */
   async json(args: readonly string[], signal: AbortSignal): Promise<JsonObject> {
     const value = jsonValue(await this.text([...args, '--output=json'], signal));
-    if (value === undefined) throw new SyncError('KubectlFailed', 'kubectl has printed no JSON');
+    if (value === undefined) throw new SyncError('KubectlFailed', 'kubectl did not print JSON');
     return objectOf(value);
   }
 
@@ -70,7 +70,7 @@ async function ended(child: ReturnType<typeof spawn>, signal: AbortSignal): Prom
     await once(child, 'close');
   } catch (error) {
     signal.throwIfAborted();
-    throw new SyncError('KubectlFailed', 'there is no kubectl on the PATH', { cause: error });
+    throw new SyncError('KubectlFailed', 'kubectl is not on the PATH', { cause: error });
   }
 }
 

@@ -2,7 +2,11 @@ import { outputFormats } from '../render/formats.ts';
 import type { Options, OptionTable } from '../../service/options.ts';
 
 const cluster = {
-  namespace: { type: 'string', description: 'namespace; by default that of the context' },
+  namespace: {
+    type: 'string',
+    short: 'n',
+    description: 'namespace; by default that of the context',
+  },
   context: { type: 'string', valueName: 'name', description: 'context of the kubeconfig' },
   kubeconfig: { type: 'string', valueName: 'file', description: 'kubeconfig, as for kubectl' },
 } as const satisfies OptionTable;
@@ -26,13 +30,18 @@ export const repairOptionTable = {
     default: 'hashes',
     choices: ['hashes', 'bytes'],
     description:
-      'how to compare documents: by hashes that the servers make, or byte for byte, for which all documents of both sides are read',
+      'how to compare documents: by hashes that the servers compute, or byte for byte, which reads all documents of both sides',
   },
 } as const satisfies OptionTable;
 
 export const listOptionTable = {
   ...cluster,
-  allNamespaces: { type: 'boolean', default: false, description: 'of all namespaces' },
+  allNamespaces: {
+    type: 'boolean',
+    short: 'A',
+    default: false,
+    description: 'of all namespaces',
+  },
   output,
 } as const satisfies OptionTable;
 

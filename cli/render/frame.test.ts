@@ -57,6 +57,20 @@ function drawn(view: View, columns: number, rows: number): string[] {
 }
 
 describe('the picture of a sync', () => {
+  it('shows what the verifier waits for', () => {
+    const warnings = ['metadata store: waiting for 12 s'];
+    const verification = verificationFrom({ phase: 'check', verdict: null, warnings });
+    const lines = drawn({ ...nothingMore, sync: following, verification }, 80, 20);
+    assert.ok(
+      lines.includes('warning    verifier: metadata store: waiting for 12 s'),
+      lines.join('\n'),
+    );
+    const asOf = '2026-01-01T00:00:00Z';
+    const stale = verificationFrom({ phase: 'check', verdict: null, warnings, asOf });
+    const others = drawn({ ...nothingMore, sync: following, verification: stale }, 80, 20);
+    assert.ok(!others.some((line) => line.includes('metadata store')), others.join('\n'));
+  });
+
   const view: View = { ...nothingMore, sync: copying, collections, copyBytesPerSecond: 50e6 };
 
   it('shows collections with bars, and the others in numbers', () => {
@@ -66,6 +80,18 @@ describe('the picture of a sync', () => {
       '  shop.items   ----------------    0 %  0 B of 300 MB',
       '  others: 26 waiting, 12 copied',
     ]);
+  });
+
+  it('shows during the copy how long the oplog lasts, where that may matter', () => {
+    const lines = (oplogSeconds: number) => {
+      const sync: SyncProgress = { ...copying, oplogSeconds };
+      return [
+        drawn({ ...view, sync }, 80, 10).filter((line) => line.startsWith('oplog')),
+        /oplog: [^;]*/.exec(plainLine({ ...view, sync }, style))?.[0],
+      ];
+    };
+    assert.deepEqual(lines(7200), [['oplog      lasts 2 h  lag 2 s'], 'oplog: lasts 2 h  lag 2 s']);
+    assert.deepEqual(lines(8 * 86_400), [[], undefined]);
   });
 
   it('folds them into the total where there is little room', () => {

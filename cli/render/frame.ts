@@ -43,15 +43,19 @@ const labelColumns = 11;
 const widestName = 40;
 const maxWarnings = 4;
 
-/** An oplog window longer than this is no concern. */
+/** An oplog window longer than this is not a concern. */
 const oplogToldSeconds = 7 * 86_400;
 
 /** The present state, in lines that fit the available space. */
 export function frameOf(view: View, room: Room, style: Style): Line[] {
   const { sync, verification, warning } = view;
-  const warnings = [...(warning === undefined ? [] : [warning]), ...sync.warnings];
+  const warnings = [
+    ...(warning === undefined ? [] : [warning]),
+    ...sync.warnings,
+    ...(verification?.warnings ?? []).map((text) => `verifier: ${text}`),
+  ];
   const below: Line[] = [
-    ...(isCopying(sync) ? [] : [changesLine(view)]),
+    ...(isCopying(sync) ? oplogLines(sync) : [changesLine(view)]),
     ...(sync.indexes === null ? [] : [indexesLine(sync.indexes)]),
     ...(verification ? [verificationLine(verification, room, style)] : []),
     ...commitLines(view),
@@ -158,10 +162,24 @@ export function changesText({ sync, eventsPerSecond }: View): string {
     ...(catchUpSeconds === null || catchUpSeconds === 0
       ? []
       : [`caught up in ${durationText(catchUpSeconds)}`]),
-    ...(oplogSeconds === null || oplogSeconds > oplogToldSeconds
-      ? []
-      : [`oplog lasts ${durationText(oplogSeconds)}`]),
+    ...(isOplogTold(oplogSeconds) ? [`oplog lasts ${durationText(oplogSeconds)}`] : []),
   ].join('  ');
+}
+
+function isOplogTold(seconds: number | null): seconds is number {
+  return seconds !== null && seconds <= oplogToldSeconds;
+}
+
+/** How long the oplog still holds what the sync needs, and how far back that begins. */
+function oplogText({ lagSeconds, oplogSeconds }: SyncProgress): string | undefined {
+  if (!isOplogTold(oplogSeconds)) return undefined;
+  const lag = lagSeconds === null ? [] : [`lag ${durationText(lagSeconds)}`];
+  return [`lasts ${durationText(oplogSeconds)}`, ...lag].join('  ');
+}
+
+function oplogLines(sync: SyncProgress): Line[] {
+  const text = oplogText(sync);
+  return text === undefined ? [] : [[label('oplog'), { text }]];
 }
 
 function changesLine(view: View): Line {
@@ -222,10 +240,12 @@ function shareOf(done: number, total: number): number {
 export function plainLine(view: View, style: Style): string {
   const { sync, verification, collections } = view;
   const isBefore = isCopying(sync);
+  const oplog = isBefore ? oplogText(sync) : undefined;
   return [
     isBefore
       ? `copy: ${copyText(view, { columns: 0, rows: 1 }, style)}`
       : `changes: ${changesText(view)}`,
+    ...(oplog === undefined ? [] : [`oplog: ${oplog}`]),
     ...(isBefore && collections
       ? [`${countText(collections.copied)} of ${countOf(collections.total, 'collection')}`]
       : []),

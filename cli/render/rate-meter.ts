@@ -5,7 +5,7 @@ const windowMs = 10_000;
 export class RateMeter {
   #samples: { readonly atMs: number; readonly value: number }[] = [];
 
-  /** @param atMs - by a monotonic clock. A count that has decreased starts over: a process has been restarted. */
+  /** @param atMs - by a monotonic clock. A count that has decreased starts over: of a process that was restarted, or of a copy that repeats a part. */
   add(value: number, atMs: number): void {
     const last = this.#samples.at(-1);
     if (last && value < last.value) this.#samples = [];

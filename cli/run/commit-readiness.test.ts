@@ -18,7 +18,7 @@ describe('commitReadiness', () => {
   };
   const notOnce = 'the verification has not compared everything once';
   const differs =
-    'the verification has found differences, and rechecks them; repair the sync if they remain';
+    'the verification has found differences, and rechecks them; if they remain, list them (clustersync verifier report), repair the sync, or run again with --no-verify';
   const cases = [
     [{ ...sync, canCommit: false }, verified(quiet), options, 'not every instance can commit'],
     [{ ...sync, lagSeconds: null }, verified(quiet), options, 'the lag is unknown'],

@@ -41,7 +41,7 @@ function obstacleOfVerification(
     return 'the verification has not compared everything once';
   if (verification?.asOf !== null) return 'the progress of the verification is out of date';
   return open === 'old'
-    ? 'the verification has found differences, and rechecks them; repair the sync if they remain'
+    ? 'the verification has found differences, and rechecks them; if they remain, list them (clustersync verifier report), repair the sync, or run again with --no-verify'
     : undefined;
 }
 

@@ -57,15 +57,16 @@ function textOf(run: DryRun): string {
         `  ${harmless(one.namespace)}  ${bytesText(one.bytes)}, ${countOf(one.documents, 'document')}, ${countOf(one.indexes, 'index', 'indexes')}\n`,
     );
   const more = collections.length - named.length;
+  // Once it has started, that cannot be changed.
+  const isSlower =
+    state === 'IDLE' && body.buildIndexes === 'beforeDataCopy' && indexes > collections.length;
   const blocking = body.enableUserWriteBlocking
     ? 'on the destination until the commit, on the source from then on'
     : 'none: stop application writes yourself';
   return [
     refusal && reason
       ? `This migration cannot start: ${reason.message}\n${refusal.row.action}\n\n`
-      : state === 'IDLE'
-        ? 'This migration can start; nothing was changed.\n\n'
-        : `This migration is in progress: ${state}. Run the same command without --dry-run to continue it.\n\n`,
+      : `${standingOf(state)}\n\n`,
     ...(others === '' ? [] : [others, '\n']),
     fieldLines({
       source,
@@ -76,7 +77,7 @@ function textOf(run: DryRun): string {
           ? 'a copy: replaces what differs, and deletes what the source does not have'
           : undefined,
       syncers: String(syncers),
-      indexes: `built: ${body.buildIndexes}`,
+      indexes: `built: ${body.buildIndexes}${isSlower ? ' (afterDataCopy copies small documents up to three times as fast)' : ''}`,
       blocking,
       reversible: body.reversible ? 'yes' : 'no',
     }),
@@ -85,6 +86,18 @@ function textOf(run: DryRun): string {
     ...(plan.filter.length > 0 ? ['\n'] : []),
     ...plan.filter.map((entry) => `${harmless(selectionText(entry))}\n`),
   ].join('');
+}
+
+/** Where the migration is. */
+function standingOf(state: string): string {
+  switch (state) {
+    case 'IDLE':
+      return 'This migration can start; nothing was changed.';
+    case 'COMMITTED':
+      return 'This migration is committed. Run the same command without --dry-run to verify it again.';
+    default:
+      return `This migration is in progress: ${state}. Run the same command without --dry-run to continue it.`;
+  }
 }
 
 /** Whether a finding is the refusal, which the text begins with. */

@@ -11,7 +11,7 @@ import { runExitCode, type RunOptions } from './options.ts';
 import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
 import { beginSync, lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
-import { planOf } from './plan.ts';
+import { filterEntries, planOf, requireMatches } from './plan.ts';
 import { Programs } from './programs.ts';
 import { connectionsOf, reachBoth, type Sides } from './reach.ts';
 import { startBodyOf } from './start-body.ts';
@@ -20,7 +20,7 @@ import { reportCommand, summaryOf, summaryText } from './summary.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
 
-/** How long a pause may take when the command is told to end: less than the shutdown of a program. */
+/** How long a pause may take when the command receives a signal to end: less than the shutdown of a program. */
 const pauseDeadlineMs = 20_000;
 
 /** What the user can do about a migration that has not ended. */
@@ -107,6 +107,7 @@ async function tryOut(run: Run): Promise<number> {
   let refusal: SyncError | undefined;
   try {
     await requireOwnSync(run, found);
+    if (found.state === 'IDLE') requireMatches(body, plan.filter);
   } catch (error) {
     if (!(error instanceof SyncError)) throw error;
     refusal = error;
@@ -184,9 +185,11 @@ async function carryOut(run: Run): Promise<number> {
 
 /** Starts the sync, or continues it. */
 async function begin(run: Run): Promise<SyncProgress> {
-  const { topologies, instances, screen, signal } = run;
+  const { connections, body, topologies, instances, screen, signal } = run;
   const found = await lookAtSync(run);
   await requireOwnSync(run, found);
+  if (found.state === 'IDLE' && body.includeNamespaces)
+    requireMatches(body, await filterEntries(connections.source, body, signal));
   const { source, destination } = topologies;
   const what = `${deploymentText(source)} to ${deploymentText(destination)}`;
   const begun = await beginSync(run, found);
@@ -237,7 +240,7 @@ async function leaveDifferent({ screen, instances, page, signal }: Run): Promise
 }
 
 /**
- * Pauses a sync when the command is told to end.
+ * Pauses a sync when the command receives a signal to end.
  * @param isCommitSent - whether it may be committed instead.
  */
 async function pause({ instances, screen, page }: Run, isCommitSent: boolean): Promise<void> {

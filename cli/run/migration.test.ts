@@ -142,3 +142,43 @@ describe('a commit whose answer is lost', () => {
     });
   });
 });
+
+describe('the question whether to commit', () => {
+  const { signal } = new AbortController();
+
+  it('is asked again, and says why, where the word comes while no commit is advisable', async () => {
+    const ready = { ...running, lagTimeSeconds: 1 };
+    const notReady = { ...ready, canCommit: false };
+    await using one = new Played([notReady, notReady, ready], []);
+    // From now on it answers with its words.
+    one.commits = 1;
+    const instances = await instancesOf([one]);
+    const advisable = Promise.withResolvers<undefined>();
+    const steps: string[] = [];
+    let questions = 0;
+    const migration = new Migration(
+      {
+        options: { verify: false, maxLagSeconds: 5 },
+        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
+        instances,
+        screen: {
+          show: ({ commitReadiness }) => {
+            if (commitReadiness?.isReady === true) advisable.resolve(undefined);
+          },
+          step: (text) => steps.push(text),
+          ask: async () => {
+            if (questions++ > 0) await advisable.promise;
+            return 'commit';
+          },
+        },
+        page: undefined,
+        signal,
+      },
+      await instances.ready(signal),
+    );
+    await migration.askFor('commit', 'commit?');
+    assert.deepEqual(steps, ['not yet, nothing done: not every instance can commit']);
+    assert.equal(questions, 2);
+    assert.deepEqual([migration.isCommitSent, one.commits], [false, 1]);
+  });
+});

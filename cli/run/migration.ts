@@ -182,7 +182,7 @@ export class Migration {
     if (!this.#verifier) {
       // Each sync has its own verification, even if the destination holds one of an earlier sync.
       const attempt = Date.parse(this.#sync.startedAt ?? '');
-      if (Number.isNaN(attempt)) throw new SyncError('InternalError', 'the sync has no beginning');
+      if (Number.isNaN(attempt)) throw new SyncError('InternalError', 'the sync has no start time');
       const verifier = await programs.startVerifier(attempt, signal);
       await verifier.check(signal);
       this.#verifier = verifier;

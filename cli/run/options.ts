@@ -19,7 +19,7 @@ const deployments = {
     secret: true,
     valueName: 'uri',
     description:
-      'connection string of the deployment to move it to: empty, unless --initial-data is Present',
+      'connection string of the deployment to move to, which must be empty unless --initial-data is Present',
   },
   ...connectionOptions('source', 'the source'),
   ...connectionOptions('destination', 'the destination'),

@@ -67,7 +67,7 @@ export function requireNotReversed({ reversals, source }: Reversible): void {
 
 /**
  * Starts the instances that have not been started yet, and gives the limits of this command to a sync that another one has begun: such a
- * sync takes none from a start. Those of the former command stay if this one has none.
+ * sync takes none from a start. Those of the previous command stay if this one has none.
  */
 export async function beginSync(
   { instances, body, signal }: Beginning,

@@ -1,12 +1,18 @@
 import type { Connection } from '../../mongo/connection.ts';
 import { createClusterClient, type ClusterClient } from '../../mongo/cluster-client.ts';
-import { listIndexes, listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
+import {
+  listIndexes,
+  listNamespaces,
+  listUserDatabases,
+  type NamespaceInfo,
+} from '../../mongo/catalog.ts';
 import { FilterSelection, type EntrySelection } from '../../mongo/filter-selection.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { naming } from '../../mongo/named-error.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { StartBody } from '../../sync-api/json.ts';
 
 /** How many collections are queried concurrently. */
@@ -34,34 +40,22 @@ export interface PlannedCollection {
 /** Examines which part of the source is selected, and its size. Sizes are the server's own figures. */
 export async function planOf(
   connection: Connection,
-  { includeNamespaces, excludeNamespaces }: StartBody,
+  body: StartBody,
   signal: AbortSignal,
 ): Promise<Plan> {
-  await using source = createClusterClient({
-    ...connection,
-    ...{ option: 'source', appName: 'clustersync run' },
-  });
-  const filter = new NamespaceFilter(
-    {
-      ...(includeNamespaces ? { includeNamespaces } : {}),
-      ...(excludeNamespaces ? { excludeNamespaces } : {}),
-    },
-    serverMatcher(source, signal),
-  );
+  await using source = clientOf(connection);
+  const filter = filterOf(body, source, signal);
   const selection = new FilterSelection(filter);
   const collections: PlannedCollection[] = [];
   const views: string[] = [];
   await naming(async () => {
-    for (const db of await listUserDatabases(source, signal)) {
-      const infos = await listNamespaces(source, db, signal);
-      await forEachConcurrently(infos, sideBySide, async ({ kind, namespace }) => {
-        await selection.add(namespace);
-        if (!(await filter.selects(namespace))) return;
-        if (kind === 'view') views.push(namespaceText(namespace));
-        // Nothing else can be moved, which the check says.
-        if (kind === 'collection') collections.push(await sizeOf(source, namespace, signal));
-      });
-    }
+    await forEachNamespace(source, signal, async ({ kind, namespace }) => {
+      await selection.add(namespace);
+      if (!(await filter.selects(namespace))) return;
+      if (kind === 'view') views.push(namespaceText(namespace));
+      // Nothing else can be moved, which the check says.
+      if (kind === 'collection') collections.push(await sizeOf(source, namespace, signal));
+    });
   });
   const sum = (field: 'bytes' | 'documents' | 'indexes'): number =>
     collections.reduce((total, one) => total + one[field], 0);
@@ -73,6 +67,72 @@ export async function planOf(
     documents: sum('documents'),
     indexes: sum('indexes'),
   };
+}
+
+/** What each entry of the filter means on the source: a plan without the sizes. */
+export async function filterEntries(
+  connection: Connection,
+  body: StartBody,
+  signal: AbortSignal,
+): Promise<readonly EntrySelection[]> {
+  await using source = clientOf(connection);
+  const selection = new FilterSelection(filterOf(body, source, signal));
+  await naming(async () => {
+    await forEachNamespace(source, signal, async ({ namespace }) => {
+      await selection.add(namespace);
+    });
+  });
+  return selection.entries();
+}
+
+async function forEachNamespace(
+  source: ClusterClient,
+  signal: AbortSignal,
+  run: (info: NamespaceInfo) => Promise<void>,
+): Promise<void> {
+  for (const db of await listUserDatabases(source, signal))
+    await forEachConcurrently(await listNamespaces(source, db, signal), sideBySide, run);
+}
+
+/**
+ * Ensures that the source has something for each entry of `includeNamespaces`: a misspelt name would stay behind.
+ * @throws SyncError InvalidOption.
+ */
+export function requireMatches(
+  { includeNamespaces = [] }: StartBody,
+  entries: readonly EntrySelection[],
+): void {
+  const empty = new Set(
+    entries.flatMap(({ entry, namespaces }) => (namespaces === 0 ? [entry] : [])),
+  );
+  const missing = includeNamespaces.filter((_, index) => empty.has(`includeNamespaces[${index}]`));
+  if (missing.length === 0) return;
+  const names = missing.map((entry) => JSON.stringify(entry)).join(', ');
+  throw new SyncError(
+    'InvalidOption',
+    `--include-namespaces: the source has nothing that matches ${names}: correct the name, or leave the entry out`,
+  );
+}
+
+function clientOf(connection: Connection): ClusterClient {
+  return createClusterClient({
+    ...connection,
+    ...{ option: 'source', appName: 'clustersync run' },
+  });
+}
+
+function filterOf(
+  { includeNamespaces, excludeNamespaces }: StartBody,
+  source: ClusterClient,
+  signal: AbortSignal,
+): NamespaceFilter {
+  return new NamespaceFilter(
+    {
+      ...(includeNamespaces ? { includeNamespaces } : {}),
+      ...(excludeNamespaces ? { excludeNamespaces } : {}),
+    },
+    serverMatcher(source, signal),
+  );
 }
 
 async function sizeOf(

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import type { ReadStream } from 'node:tty';
 import { durationText } from '../../service/quantities.ts';
 import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
@@ -67,10 +68,35 @@ export class Screen implements Disposable {
   }
 
   /**
-   * Asks, and waits for a line, while the picture keeps changing. Ctrl-C is passed on to this process as SIGINT.
+   * Asks, and waits for a line, while the picture keeps changing. What was typed before is not an answer. Ctrl-C is passed on to this
+   * process as SIGINT.
    * @throws the signal's reason when it is aborted.
    */
   async ask(text: string, signal: AbortSignal): Promise<string> {
+    signal.throwIfAborted();
+    // What is typed comes key by key.
+    this.#in.setRawMode(true);
+    try {
+      await this.#discardTyped();
+      return await this.#readLine(text, signal);
+    } finally {
+      this.#in.setRawMode(false);
+    }
+  }
+
+  async #discardTyped(): Promise<void> {
+    const onData = (chunk: Buffer): void => {
+      if (typeInto({ text: '' }, chunk.toString('utf8')).isInterrupted)
+        process.kill(process.pid, 'SIGINT');
+    };
+    this.#in.on('data', onData).resume();
+    // What the terminal holds is read when the event loop polls next, which may be after the first of them.
+    await setImmediate();
+    await setImmediate();
+    this.#in.off('data', onData).pause();
+  }
+
+  async #readLine(text: string, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     const onData = (chunk: Buffer): void => {
@@ -86,7 +112,6 @@ export class Screen implements Disposable {
     };
     signal.addEventListener('abort', onAbort, { once: true });
     this.#prompt = { text, typed: '' };
-    this.#in.setRawMode(true);
     this.#in.on('data', onData).resume();
     this.#redraw();
     try {
@@ -94,7 +119,6 @@ export class Screen implements Disposable {
     } finally {
       signal.removeEventListener('abort', onAbort);
       this.#in.off('data', onData).pause();
-      this.#in.setRawMode(false);
       this.#prompt = undefined;
       this.#redraw();
     }

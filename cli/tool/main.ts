@@ -140,7 +140,7 @@ export async function repairSync(
   return 0;
 }
 
-/** Replaces the limits of a sync, and prints its state. @throws SyncError InvalidOption unless it is told what to do. */
+/** Replaces the limits of a sync, and prints its state. @throws SyncError InvalidOption unless it is given limits or none. */
 export async function changeLimits(
   options: LimitsOptions,
   _logger: Logger,
@@ -151,7 +151,7 @@ export async function changeLimits(
     throw new SyncError(
       'InvalidOption',
       limits === undefined
-        ? '--none: give limits, which replace all former ones, or --none to lift them'
+        ? '--none: give limits, which replace all previous ones, or --none to lift them'
         : '--none: lifts all limits, but others were given',
     );
   const instances = instancesOf(options);

@@ -22,7 +22,7 @@ const api = {
   caFile: {
     type: 'string',
     valueName: 'file',
-    description: "PEM file with the authority of an https URL; the system's when absent",
+    description: 'PEM file with the authority of an https URL; by default those of the system',
   },
   tlsServerName: {
     type: 'string',
@@ -59,7 +59,7 @@ export const repairOptionTable = {
     default: 'hashes',
     choices: ['hashes', 'bytes'],
     description:
-      'how to compare documents: by hashes that the servers make, or byte for byte, for which all documents of both sides are read',
+      'how to compare documents: by hashes that the servers compute, or byte for byte, which reads all documents of both sides',
   },
 } as const satisfies OptionTable;
 
@@ -79,7 +79,7 @@ export const resetOptionTable = {
     choices: ['Keep', 'Unblock', 'Clean'],
     valueName: 'what',
     description:
-      'what to do with the destination: leave it as it is; lift write blocking that the sync has set; that, and drop what the sync has created',
+      'what to do with the destination: leave it unchanged; lift the write blocking of the sync; or also drop what the sync has created',
   },
 } as const satisfies OptionTable;
 

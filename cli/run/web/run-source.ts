@@ -74,7 +74,7 @@ export class RunSource implements DashboardSource {
     try {
       this.#collections = await this.#instances.collections(deadline);
     } catch {
-      // A syncer that does not answer now is asked again.
+      // A syncer that does not answer now is queried again.
       signal.throwIfAborted();
     }
   }

@@ -123,8 +123,8 @@ function phaseOf({ view, end }: RunState): string {
 }
 
 function commitReadinessOf({ view, end }: RunState): CommitReadiness {
-  // What has ended it is told beside it.
-  const message = end ? 'the sync is not being carried out' : view?.warning;
+  // What has ended it is shown beside it.
+  const message = end ? 'the sync is not running' : view?.warning;
   if (message !== undefined) return { isReady: false, message };
   return view?.commitReadiness ?? { isReady: false, message: 'the syncers are starting' };
 }
