@@ -97,7 +97,7 @@ tolerations:
 {{- end }}
 {{- end }}
 
-{{- /* What the operator may do in the namespaces that it looks after; README.md says what for, of each rule. */ -}}
+{{- /* What the operator may do in the namespaces that it looks after; README.md gives the reason for each rule. */ -}}
 {{- define "clustersync.namespacedRules" -}}
 - apiGroups: [clustersync.dev]
   resources: [clustersyncs, syncverifications]
@@ -135,6 +135,15 @@ tolerations:
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [list, create, patch]
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [operator.clustersync.dev]
+  verbs: [get, create, update]
+{{- if .Values.replaceLostPods.enabled }}
+- apiGroups: ['']
+  resources: [pods]
+  verbs: [delete]
+{{- end }}
 {{- end }}
 
 {{- /*
