@@ -1,4 +1,4 @@
-// Measures what the syncer moves when servers are no limit, and writes bench/results/ceiling.*.
+// Measures what the syncer moves when servers do not limit it, and writes bench/results/ceiling.*.
 import { parseArgs } from 'node:util';
 import { loadText, machineText, writeResults } from '../results.ts';
 import { CeilingGround, type Moved } from './ground.ts';

@@ -20,13 +20,13 @@ const names = {
 const gigabyte = 1e9;
 const hundredThousand = 100_000;
 
-/** What two cores are asked to move in a second. */
+/** How much two cores must move in a second. */
 const asked = { bytes: gigabyte, changes: hundredThousand, cores: 2 } as const;
 
 /** The results as Markdown. */
 export function textOf({ at, machine, load, moved, profiled }: CeilingResults): string {
   const parts = [
-    '# What one process moves when servers are no limit',
+    '# What one process moves when servers do not limit it',
     `${at}, ${machine}, load ${load} in the 15 minutes before the end.`,
     `Processes stand before the mongods of a source and a destination and answer for them: documents and changes come from memory, writes of
 documents are counted and acknowledged. All other commands go to the mongods. Left out are therefore: what servers and disks need, waiting
@@ -34,7 +34,7 @@ for a majority, refused writes, network links, TLS and compression. The document
 changes are real ones that were recorded, and are given again with the same resume tokens, so no checkpoint of that run could be continued.
 Indexes are not built.`,
     `The stand-ins and the syncers share the cores of the machine. What counts is the CPU time of the syncers: the amount for each second
-of it is what one core would move that does nothing else. Elapsed times are shown, and are no ceiling here.`,
+of it is what one core would move that does nothing else. Elapsed times are shown, and are not a ceiling here.`,
     markdownTable(
       [
         'what',

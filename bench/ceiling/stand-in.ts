@@ -28,7 +28,7 @@ const finds = new Map<bigint, { readonly set: CeilingSet; left: number }>();
 const arrays = new Map<string, ReturnType<typeof arrayOf>>();
 let nextCursor = 1n << 50n;
 
-/** The replies with changes, by the cursor of their change stream; how often and how far they are still to be given again. */
+/** The replies with changes, by the cursor of their change stream; how often and from where they must be given again. */
 const streams = new Map<bigint, { readonly replies: Buffer[]; rounds: number; at: number }>();
 let order: Order = { kind: 'pass' };
 

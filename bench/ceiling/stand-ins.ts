@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const program = fileURLToPath(new URL('stand-in.ts', import.meta.url));
 
-/** What a stand-in is told when it starts. */
+/** What a stand-in receives when it starts. */
 export interface Setup {
   readonly side: 'source' | 'destination';
   /** Of the mongod that it stands before. */

@@ -5,7 +5,7 @@ import type { LoadDocument } from './operations.ts';
 export interface WriteDelays {
   /** Written to the source and synced. */
   readonly synced: readonly number[];
-  /** The floor: the same client writes to the source, and then to the destination by itself. */
+  /** The floor: the same client writes to the source, and then itself to the destination. */
   readonly direct: readonly number[];
 }
 

@@ -4,7 +4,7 @@ import { forEachConcurrently } from '../../service/concurrency.ts';
 /** The database of all collections. */
 export const database = 'bench';
 
-/** The content of each collection, besides an index on `number`. */
+/** The content of each collection, apart from an index on `number`. */
 export const documentsEach = 10;
 export const documentBytes = 300;
 

@@ -1,4 +1,4 @@
-// Measures how soon the operator reacts to the ClusterSyncs of some namespaces while those of others are broken or hostile, on a
+// Measures how soon the operator reacts to the ClusterSyncs of some namespaces while those of other users are broken or hostile, on a
 // real API server, and writes bench/results/fairness.*.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
@@ -38,7 +38,7 @@ const machine = machineText();
 const samples = figures[0]?.quiet.specMs.length ?? 0;
 const intro = `# Reactions to ClusterSyncs of quiet namespaces
 
-${at}, 30 ClusterSyncs in three namespaces, ${samples} changes of each kind, ${machine}. API server, etcd, stand-ins, hostile pods and bench share the machine. In brackets, those of another operator at the same time, on the same API server, that has 30 such ClusterSyncs and none of the neighbours to look after: what the machine and the API server take is in both. A syncer is asked once a second: that is part of the time from its answer.
+${at}, 30 ClusterSyncs in three namespaces, ${samples} changes of each kind, ${machine}. API server, etcd, stand-ins, hostile pods and bench share the machine. In brackets, those of another operator at the same time, on the same API server, that has 30 such ClusterSyncs and none of the neighbours to look after: what the machine and the API server take is in both. A syncer is queried once a second: that is part of the time from its answer.
 
 `;
 if (values.beside === undefined)

@@ -3,7 +3,7 @@ import { isConditionTrue } from '../../operator/kube/conditions.ts';
 import { inParallel, syncerPort, type FairnessGround, type Owned } from './ground.ts';
 
 const perNamespace = 10;
-/** How many ClusterSyncs are changed at once. */
+/** How many ClusterSyncs are changed at the same time. */
 const atOnce = 2;
 
 /** Milliseconds until a status shows a change. */
@@ -93,7 +93,7 @@ export class QuietSyncs implements AsyncDisposable {
     const canCommit = before !== true;
     syncer.progress = { progress: { ...applying, canCommit } };
     const changedMs = performance.now();
-    await this.#ground.untilSync(sync, 'the answer is told', ({ status }) => {
+    await this.#ground.untilSync(sync, 'the answer is in the status', ({ status }) => {
       return status?.canCommit === canCommit;
     });
     return performance.now() - changedMs;

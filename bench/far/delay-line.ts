@@ -10,7 +10,7 @@ type Request = { readonly open: number } | { readonly delayMs: number };
 
 /**
  * A link between syncers and some servers, in a process of its own. It delays each direction of a syncer's connections; those of
- * others, the servers' own among them, pass at once. It has no limit of bandwidth and loses nothing.
+ * other programs, including the servers' own, pass without delay. It has no limit of bandwidth and loses nothing.
  */
 export class DelayLine implements AsyncDisposable {
   readonly #process: ChildProcess;

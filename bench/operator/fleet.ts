@@ -27,7 +27,7 @@ import { createLogger } from '../../service/logger.ts';
 const { signal } = new AbortController();
 const port = 27182;
 const perNamespace = 100;
-/** How many requests the bench sends to the API server at once. */
+/** How many requests the bench sends to the API server at the same time. */
 const parallel = 8;
 const deadlineMs = 600_000;
 

@@ -46,7 +46,7 @@ export function tableOf(figures: OperatorFigures): string {
       seconds(figures.reconciledSeconds),
       '60 s',
     ],
-    ['every spec.state changed at once: all resumed', seconds(figures.resumedSeconds), ''],
+    ['every spec.state changed at the same time: all resumed', seconds(figures.resumedSeconds), ''],
     ['spec.state stored to command, p50', milliseconds(delays, 0.5), ''],
     ['spec.state stored to command, p99', milliseconds(delays, 0.99), '1000 ms'],
     ['the same with the storing, p50', milliseconds(wholes, 0.5), ''],

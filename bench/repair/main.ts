@@ -1,6 +1,6 @@
 // Measures what a repair costs, against the first copy of the same data in the same run: of a data set of which one document in a
-// thousand has changed, and of one that has not. Bytes are those that the servers have sent and received. Writes
-// bench/results/repair.*.
+// thousand has changed, and of one that has not; and a start from a restored copy in which one in a thousand differs. Bytes are those
+// that the servers have sent and received. Writes bench/results/repair.*.
 import { parseArgs } from 'node:util';
 import type { MongoClient } from 'mongodb';
 import { startSyncerProcess, type SyncerProcess } from '../../e2e/ground/syncer-process.ts';
@@ -56,23 +56,35 @@ async function measure(ground: CopyGround, set: DataSet): Promise<RepairResult[]
   });
   const found: RepairResult[] = [];
   let repairs = 0;
-  const timed = async (way: string, begin: () => Promise<unknown>): Promise<void> => {
+  const timed = async (
+    way: string,
+    begin: () => Promise<unknown>,
+    isChanged = false,
+  ): Promise<void> => {
     const before = await traffic(ground);
     const startMs = performance.now();
     await begin();
-    await syncer.waitFor((progress) => progress.canCommit && progress.repairs === repairs, {
-      deadlineMs,
-    });
+    const { reconciliation } = await syncer.waitFor(
+      (progress) => progress.canCommit && progress.repairs === repairs,
+      { deadlineMs },
+    );
     const seconds = (performance.now() - startMs) / 1000;
     const megabytes = ((await traffic(ground)) - before) / 1e6;
+    if (isChanged !== (reconciliation?.changedDocuments ?? 0) > 0)
+      throw new Error(`${way}: ${JSON.stringify(reconciliation)}`);
     found.push({ set: set.name, way, seconds, megabytes });
     console.log(`${set.name}, ${way}: ${seconds.toFixed(1)} s, ${megabytes.toFixed(1)} MB`);
   };
-  const repair = async (way: string, comparison: 'hashes' | 'bytes'): Promise<void> => {
+  const repair = async (
+    way: string,
+    comparison: 'hashes' | 'bytes',
+    isChanged = false,
+  ): Promise<void> => {
     repairs += 1;
-    await timed(way, async () => {
+    const begin = async (): Promise<void> => {
       await posted(syncer, 'repair', { comparison });
-    });
+    };
+    await timed(way, begin, isChanged);
   };
   await timed('first copy', async () => {
     await syncer.start({ source: 'cluster0', destination: 'cluster1' });
@@ -82,8 +94,18 @@ async function measure(ground: CopyGround, set: DataSet): Promise<RepairResult[]
   await posted(syncer, 'pause', {});
   await change(clients.destination, set);
   await posted(syncer, 'resume', {});
-  await repair('one in a thousand has changed, by hashes', 'hashes');
+  await repair('one in a thousand has changed, by hashes', 'hashes', true);
   await repair('nothing has changed, by bytes', 'bytes');
+  // Without its state, the copy is like one that somebody has restored there.
+  await posted(syncer, 'reset', {});
+  await syncer.waitFor(({ state }) => state === 'IDLE', { deadlineMs });
+  await change(clients.destination, set);
+  repairs = 0;
+  const restored = { source: 'cluster0', destination: 'cluster1', initialData: 'Present' };
+  const begin = async (): Promise<void> => {
+    await syncer.start(restored);
+  };
+  await timed('a restored copy, one in a thousand differs', begin, true);
   return found;
 }
 
@@ -97,7 +119,7 @@ async function change(destination: MongoClient, set: DataSet): Promise<void> {
   for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
     const copies = destination.db(db).collection(coll);
-    await copies.updateMany(oneInAThousand, { $set: { changed: true } });
+    await copies.updateMany(oneInAThousand, { $inc: { changes: 1 } });
   }
 }
 

@@ -37,7 +37,7 @@ const ours = 'clustersync';
 const together = 'clustersync, 1 % changed, together';
 const apart = 'clustersync, 1 % changed, apart';
 const lookUp = 'floor, 1 % changed, apart';
-/** How many ids the floor looks up at once, and how many look-ups it runs in parallel. */
+/** How many ids the floor looks up at a time, and how many look-ups it runs in parallel. */
 const idsAtOnce = 1000;
 const lookUpsAtOnce = 4;
 
