@@ -98,14 +98,6 @@ const stages: readonly Stage[] = [
     isBeside: true,
     ...npmScript('test:e2e', 60),
   },
-  {
-    // It waits, mostly.
-    name: 'soak',
-    work: { kind: 'check' },
-    isBeside: true,
-    command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
-    limitSeconds: limitSeconds(12),
-  },
   // Side by side, so that both cores are busy until the last of all their files: a pair that has more to do gets both in the end.
   ...Object.entries(given === undefined ? coreTestsOfDay() : {}).map(([servers, tests], index) => ({
     ...serversStage(
@@ -115,6 +107,14 @@ const stages: readonly Stage[] = [
     ),
     isBeside: index > 0,
   })),
+  {
+    // Eight syncs with their servers: beside the end-to-end tests, whose waits have deadlines, they would starve these of both cores.
+    name: 'soak',
+    work: { kind: 'check' },
+    isBeside: given === undefined,
+    command: [process.execPath, 'bench/soak/main.ts', '--minutes=5', '--syncs=8', '--pace=4'],
+    limitSeconds: limitSeconds(12),
+  },
 ];
 
 function npmScript(script: string, limitMinutes: number): Pick<Stage, 'command' | 'limitSeconds'> {

@@ -91,7 +91,7 @@ const readings: Readonly<
   },
   'clustersync_internal.partitions': {
     document: { _id: { collection: uuid, index: 0 }, min: null, max: stored({ _id: 1 }) },
-    read: async (cluster) => await storeOf(cluster).readPartitions(),
+    read: async (cluster) => await storeOf(cluster).partitions.readPending(),
   },
   'clustersync_internal.leftIndexes': {
     document: { _id: 'a' },

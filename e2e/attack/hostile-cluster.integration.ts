@@ -92,7 +92,7 @@ describe('kubectl clustersync, whose cluster answers whatever it likes,', () => 
       for (const args of [['list'], ['status', 'shop'], ['logs', 'shop']]) {
         await answer({ sync: text });
         const said = await failureOf(args);
-        assert.match(said, /^clustersync: kubectl has printed no JSON\nCheck what kubectl reports/);
+        assert.match(said, /^clustersync: kubectl did not print JSON\nCheck what kubectl reports/);
         assert.doesNotMatch(said, /\n {4}at /);
       }
     });
@@ -102,7 +102,7 @@ describe('kubectl clustersync, whose cluster answers whatever it likes,', () => 
     await answer({ sync: names.map((name) => `clustersync.clustersync.dev/${name}`).join('\n') });
     const offered = await plugin(['status', ''], 'kubectl_complete-clustersync');
     assert.deepEqual(
-      offered.split('\n').filter((word) => !word.startsWith('--')),
+      offered.split('\n').filter((word) => !word.startsWith('--') && word !== '-n'),
       ['shop', 'shop.a-1', ':4', ''],
     );
   });

@@ -52,7 +52,7 @@ describe('a hostile text, on the page of the dashboard in Chromium', () => {
   function put(name: string, text: TextFor): void {
     const summary = hostileSummary(name, text);
     source.put(summary);
-    source.details.set(summary.key, hostileDetail(summary, text));
+    source.details.set(summary.key, hostileDetail(text));
   }
 
   async function open(hash = ''): Promise<[WatchedPage, PageWitness]> {
@@ -142,7 +142,7 @@ describe('a hostile text, on the page of the dashboard in Chromium', () => {
     const long = `<b>${'x'.repeat(1024 * 1024)}`;
     const summary = hostileSummary('long', (place) => (place === 'message' ? long : place));
     source.put(summary);
-    const { collections, ...rest } = hostileDetail(summary, (place) => place);
+    const { collections, ...rest } = hostileDetail((place) => place);
     assert.ok(collections);
     source.details.set(summary.key, {
       ...rest,

@@ -268,6 +268,7 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
       'isNotServed',
       'isRefused',
       'isForbidden',
+      'isTerminating',
     ],
     ...['tellsNoCommit', 'barText', 'topologyErrors', 'isReaderGone'],
   ],

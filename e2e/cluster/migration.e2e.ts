@@ -179,7 +179,8 @@ function assertInstances(status: ClusterSyncStatus, ids: readonly string[]): voi
   );
   assert.ok(ids.includes(coordinatorID), coordinatorID);
   let copiedBytes = 0;
-  for (const { id, progress } of instances) {
+  for (const { id, image, progress } of instances) {
+    assert.match(image ?? '', /sha256:[0-9a-f]{64}/, `image of ${id}`);
     assert.equal(progress?.['state'], 'RUNNING', `state of ${id}`);
     assert.equal(progress['info'], 'change event application', `info of ${id}`);
     assert.equal(progress['syncerID'], id);

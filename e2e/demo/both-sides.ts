@@ -1,7 +1,7 @@
 import { MongoClient } from 'mongodb';
+import { countText } from '../../service/quantities.ts';
 import { readCatalog } from '../ground/catalog.ts';
 import { countAndHash, type CollectionDigest } from '../ground/compare.ts';
-import { thousands } from './progress-line.ts';
 
 /** One namespace as the demo found it on both sides, without using any code of the product. */
 export interface SideBySide {
@@ -53,7 +53,7 @@ async function catalogTexts(uri: string): Promise<ReadonlyMap<string, string>> {
 /** The comparison as a human-readable table. */
 export function tableOf(sides: readonly SideBySide[]): string {
   const number = (value: number | undefined): string =>
-    value === undefined ? '-' : thousands(value);
+    value === undefined ? '-' : countText(value);
   const rows = sides.map(({ namespace, source, destination, isEqual }) => [
     source || destination ? namespace : `${namespace} (view)`,
     number(source?.documents),
@@ -63,7 +63,7 @@ export function tableOf(sides: readonly SideBySide[]): string {
     isEqual ? `yes ${source?.sha256.slice(0, 12) ?? ''}`.trimEnd() : 'NO',
   ]);
   const sum = (count: (side: SideBySide) => number | undefined): string =>
-    thousands(sides.reduce((total, side) => total + (count(side) ?? 0), 0));
+    countText(sides.reduce((total, side) => total + (count(side) ?? 0), 0));
   const total = [
     'all',
     sum(({ source }) => source?.documents),

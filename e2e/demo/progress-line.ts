@@ -1,4 +1,5 @@
 import type { ClusterSync, InstanceStatus } from '../../operator/api/clustersync.ts';
+import { countText } from '../../service/quantities.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
 
 const barCells = 16;
@@ -28,7 +29,7 @@ export function progressLines({ status }: ClusterSync, writes: number): string[]
     `coordinator ${coordinatorID ?? '-'}`,
     `${megabytes(copied)}/${megabytes(estimatedTotalBytes)} MB`,
     changes(events),
-    `${thousands(writes)} writes`,
+    `${countText(writes)} writes`,
   ].join('  ');
   return instances.length > 1 ? [all, ...instances.map(instanceLine)] : [all];
 }
@@ -46,7 +47,7 @@ function instanceLine({ id, ready, progress }: InstanceStatus): string {
 
 function changes(counts: readonly number[]): string {
   const sum = counts.reduce((total, count) => total + count, 0);
-  return `${counts.length === 0 ? '-' : thousands(sum)} changes applied`;
+  return `${counts.length === 0 ? '-' : countText(sum)} changes applied`;
 }
 
 function bar(percent: number): string {
@@ -56,9 +57,4 @@ function bar(percent: number): string {
 
 function megabytes(bytes: number): string {
   return (bytes / 1_000_000).toFixed(1);
-}
-
-/** 1234567 -> 1,234,567 */
-export function thousands(number: number): string {
-  return number.toLocaleString('en-GB');
 }

@@ -4,6 +4,7 @@ import type { ClusterSync } from '../../operator/api/clustersync.ts';
 import type { SyncVerification } from '../../operator/api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../../operator/kube/conditions.ts';
 import { sleep } from '../../service/sleep.ts';
+import { countText } from '../../service/quantities.ts';
 import { run } from '../ground/command.ts';
 import { takeDown, useCluster, type Cluster } from '../ground/kubernetes/cluster.ts';
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
@@ -14,8 +15,9 @@ import { loadShop } from '../ground/shop/load-shop.ts';
 import { shardShop } from '../ground/shop/shard-shop.ts';
 import { startShopWriter, type ShopWriter } from '../ground/shop/shop-writer.ts';
 import { compareSides, tableOf } from './both-sides.ts';
-import { progressLines, thousands } from './progress-line.ts';
+import { progressLines } from './progress-line.ts';
 import type { Screen } from './screen.ts';
+import { settled } from './settled.ts';
 
 const syncName = 'shop';
 const writesPerSecond = 300;
@@ -74,7 +76,7 @@ export async function runDemo(
     await writer.stop();
   });
   screen.step(
-    `the old deployment has ${thousands(documents)} documents, and an application keeps writing to it`,
+    `the old deployment has ${countText(documents)} documents, and an application keeps writing to it`,
   );
   try {
     await migrate(screen, namespace, writer, signal);
@@ -159,7 +161,7 @@ async function migrate(
   });
   screen.step('the new deployment has caught up with the application');
   await sleep(followMs, signal);
-  screen.step(`the application has stopped after ${thousands(await writer.stop())} writes`);
+  screen.step(`the application has stopped after ${countText(await writer.stop())} writes`);
   await namespace.setState(syncName, 'Committed');
   screen.step(`kubectl patch clustersync ${syncName}: set spec.state to Committed`);
   await until('the sync is committed', ({ status }) => status?.phase === 'Committed');
@@ -216,13 +218,6 @@ class ProgressView implements AsyncDisposable {
     this.#end.abort();
     await this.#drawn;
   }
-}
-
-/** Waits for both, so that nothing is left running when one fails. */
-async function settled<A, B>(a: Promise<A>, b: Promise<B>): Promise<[A, B]> {
-  const results = await Promise.allSettled([a, b]);
-  for (const result of results) if (result.status === 'rejected') throw result.reason;
-  return await Promise.all([a, b]);
 }
 
 /** @returns the path of a file with resources, events and logs. */

@@ -8,7 +8,7 @@ import { until } from './until.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
 import { hasEnded } from './has-ended.ts';
 
-const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
+const executable = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 const terminalHelper = fileURLToPath(new URL('terminal.py', import.meta.url));
 
 /** How a command is run. */
@@ -19,6 +19,8 @@ export interface CliOptions {
   readonly hasTerminal?: boolean;
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Another program than the executable: the path of its module. */
+  readonly program?: string;
 }
 
 /** A command of the executable, run as a person would. It ends with this object, or with the tests' process. */
@@ -33,7 +35,7 @@ export class CliProcess implements AsyncDisposable {
   }
 
   static async start(args: readonly string[], options: CliOptions = {}): Promise<CliProcess> {
-    const { files = {}, hasTerminal = false, env = {} } = options;
+    const { files = {}, hasTerminal = false, env = {}, program = executable } = options;
     const folder = await createGuardedFolder();
     try {
       for (const [name, text] of Object.entries(files))

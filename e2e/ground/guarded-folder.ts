@@ -34,10 +34,13 @@ export interface GuardedFolder extends AsyncDisposable {
 
 /** How a program is started in a guarded folder, if otherwise. */
 export interface SpawnOptions {
-  /** Its standard input can be written to. Default: there is none. */
-  readonly input?: 'pipe';
-  /** Another file for its standard error. */
-  readonly errorFile?: string;
+  /**
+   * Its standard input can be written to, or it is that of this process: then it stays in the session of this process, where it
+   * can read the terminal and Ctrl-C reaches it. Default: there is none.
+   */
+  readonly input?: 'pipe' | 'inherit';
+  /** Another file for its standard error, or that of this process, on descriptor 2. */
+  readonly errorFile?: string | 2;
   /** Added to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -64,11 +67,11 @@ export async function createGuardedFolder(): Promise<GuardedFolder> {
     path,
     spawn(command, args, outputFile, { input, errorFile = outputFile, env } = {}) {
       const output = openSync(join(path, outputFile), 'a');
-      const errors = openSync(join(path, errorFile), 'a');
+      const errors = errorFile === 2 ? undefined : openSync(join(path, errorFile), 'a');
       try {
         const child = spawn('/bin/sh', ['-c', launcher, 'sh', path, command, ...args], {
-          detached: true,
-          stdio: [input ?? 'ignore', output, errors],
+          detached: input !== 'inherit',
+          stdio: [input ?? 'ignore', output, errors ?? 'inherit'],
           env: { ...process.env, ...env },
         });
         children.add(child);
@@ -76,7 +79,7 @@ export async function createGuardedFolder(): Promise<GuardedFolder> {
         return child;
       } finally {
         closeSync(output);
-        closeSync(errors);
+        if (errors !== undefined) closeSync(errors);
       }
     },
     remove,

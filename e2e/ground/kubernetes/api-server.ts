@@ -4,11 +4,12 @@ import { once } from 'node:events';
 import { openSync, closeSync, readFileSync } from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer, isIPv6, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KubeConfig } from '@kubernetes/client-node';
+import { hostInUrl } from '../../../service/listening.ts';
 import { run, type CommandOptions } from '../command.ts';
 import { defaultDeadlineMs } from '../default-deadline.ts';
 import { hasEnded } from '../has-ended.ts';
@@ -19,6 +20,8 @@ const folderPrefix = 'clustersync-api-server-';
 /** Administrators, so that it can be seen who has done something. */
 const users = ['admin', 'first', 'second'] as const;
 type User = (typeof users)[number];
+
+type Program = 'etcd' | 'kube-apiserver' | 'kube-controller-manager';
 
 /** A request that was to change something. */
 export interface AuditedWrite {
@@ -42,8 +45,8 @@ rules: [{ level: Metadata, verbs: [create, update, patch, delete] }, { level: No
 
 /**
  * The Kubernetes API alone: etcd and kube-apiserver on free loopback ports, with throw-away certificates and an
- * administrator's token. No controllers and no kubelet: objects are stored, validated and watched, and nothing happens
- * to them. Disposing of it ends the processes and removes their files; they also end when this process does, however
+ * administrator's token. No kubelet, and no controllers but those that a test starts: objects are stored, validated and
+ * watched, and nothing happens to them. Disposing of it ends the processes and removes their files; they also end when this process does, however
  * that happens, and files that were left behind are removed by the next start.
  */
 export class ApiServer implements AsyncDisposable {
@@ -53,22 +56,28 @@ export class ApiServer implements AsyncDisposable {
   readonly #tokens: Readonly<Record<User, string>>;
   readonly #etcdPort: number;
   readonly #etcdPeerPort: number;
-  readonly #processes = new Map<'etcd' | 'kube-apiserver', ChildProcess>();
+  readonly #address: string;
+  readonly #processes = new Map<Program, ChildProcess>();
 
   private constructor(setup: {
     readonly binary: string;
     readonly folder: string;
     readonly tokens: Readonly<Record<User, string>>;
     readonly ports: readonly [number, number, number];
+    readonly address: string;
   }) {
     this.#binary = setup.binary;
     this.#folder = setup.folder;
     this.#tokens = setup.tokens;
+    this.#address = setup.address;
     [this.port, this.#etcdPort, this.#etcdPeerPort] = setup.ports;
   }
 
-  /** Starts both programs; resolves when the API is ready. */
-  static async start(): Promise<ApiServer> {
+  /**
+   * Starts both programs; resolves when the API is ready.
+   * @param address - that the API listens on, of IPv4 or IPv6.
+   */
+  static async start(address = '127.0.0.1'): Promise<ApiServer> {
     const binary = toolPath('hyperkube', 'hyperkube');
     await removeLeftovers();
     const folder = await mkdtemp(join(tmpdir(), `${folderPrefix}${process.pid}-`));
@@ -84,7 +93,7 @@ export class ApiServer implements AsyncDisposable {
     await writeFile(join(folder, 'tokens.csv'), rows.join(''), { mode: 0o600 });
     await writeFile(join(folder, 'audit-policy.yaml'), auditPolicy);
     const ports = await freePorts();
-    const server = new ApiServer({ binary, folder, tokens, ports });
+    const server = new ApiServer({ binary, folder, tokens, ports, address });
     try {
       server.#startEtcd();
       await server.startApi();
@@ -101,7 +110,7 @@ export class ApiServer implements AsyncDisposable {
     config.loadFromClusterAndUser(
       {
         name: 'test',
-        server: `https://127.0.0.1:${port}`,
+        server: `https://${hostInUrl(this.#address)}:${port}`,
         caFile: this.#path('certificates/apiserver.crt'),
         skipTLSVerify: false,
       },
@@ -127,12 +136,12 @@ export class ApiServer implements AsyncDisposable {
   async startApi(): Promise<void> {
     this.#spawn('kube-apiserver', [
       `--etcd-servers=http://127.0.0.1:${this.#etcdPort}`,
-      '--bind-address=127.0.0.1',
+      `--bind-address=${this.#address}`,
       `--secure-port=${this.port}`,
       `--cert-dir=${this.#path('certificates')}`,
       `--token-auth-file=${this.#path('tokens.csv')}`,
       '--authorization-mode=RBAC',
-      '--service-cluster-ip-range=10.0.0.0/24',
+      `--service-cluster-ip-range=${isIPv6(this.#address) ? 'fd00:10::/112' : '10.0.0.0/24'}`,
       '--service-account-issuer=https://kubernetes.default.svc',
       `--service-account-key-file=${this.#path('service-account.key')}`,
       `--service-account-signing-key-file=${this.#path('service-account.key')}`,
@@ -156,6 +165,17 @@ export class ApiServer implements AsyncDisposable {
     await this.#kill('kube-apiserver');
   }
 
+  /** Starts the garbage collector of Kubernetes, which deletes what belongs to an object that is gone. */
+  async startGarbageCollector(): Promise<void> {
+    this.#spawn('kube-controller-manager', [
+      `--kubeconfig=${await this.writeKubeConfig()}`,
+      '--controllers=garbage-collector-controller',
+      '--leader-elect=false',
+      '--secure-port=0',
+      '--profiling=false',
+    ]);
+  }
+
   /** All requests so far that were to change something, in the order of their ends. */
   async auditedWrites(): Promise<AuditedWrite[]> {
     const lines = (await readFile(this.#path('audit.log'), 'utf8')).split('\n');
@@ -169,8 +189,7 @@ export class ApiServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#kill('kube-apiserver');
-    await this.#kill('etcd');
+    for (const program of [...this.#processes.keys()].reverse()) await this.#kill(program);
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -193,7 +212,7 @@ export class ApiServer implements AsyncDisposable {
     ]);
   }
 
-  #spawn(program: 'etcd' | 'kube-apiserver', flags: readonly string[]): void {
+  #spawn(program: Program, flags: readonly string[]): void {
     const log = openSync(this.#path(`${program}.log`), 'a');
     // setpriv lets the kernel kill the program when this process ends, by whatever means.
     const command = ['--pdeathsig', 'KILL', this.#binary, program, ...flags];
@@ -205,7 +224,7 @@ export class ApiServer implements AsyncDisposable {
     this.#processes.set(program, child);
   }
 
-  async #kill(program: 'etcd' | 'kube-apiserver'): Promise<void> {
+  async #kill(program: Program): Promise<void> {
     const child = this.#processes.get(program);
     this.#processes.delete(program);
     if (!child || hasEnded(child)) return;
@@ -230,7 +249,7 @@ export class ApiServer implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<boolean>();
     const outgoing = request(
       {
-        host: '127.0.0.1',
+        host: this.#address,
         port: this.port,
         path: '/readyz',
         headers: { Authorization: `Bearer ${this.#tokens.admin}` },

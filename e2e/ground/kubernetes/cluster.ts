@@ -70,6 +70,8 @@ export interface Cluster {
 /** Bringing a cluster up builds what is missing. */
 const upDeadlineMs = 45 * 60_000;
 const retryDelayMs = 200;
+/** How long a watch lasts at most. */
+const watchSeconds = 30;
 /** Forbidden too: an API server that has just started does not know all roles yet. */
 const apiIsAway =
   /forbidden|refused|unable to connect|connection reset|broken pipe|EOF|TLS handshake|i\/o timeout|connection lost|apiserver not ready|etcdserver|the server is currently unable|not yet ready|no route to host/i;
@@ -195,10 +197,12 @@ class CheckoutCluster implements Cluster {
     const deadline = AbortSignal.timeout(deadlineMs);
     const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
     let last: unknown;
+    let seenMs = performance.now();
     try {
       for (;;) {
         for await (const object of this.#watch(resource, namespace, stop)) {
           last = object;
+          seenMs = performance.now();
           if (predicate(object)) return object;
         }
         // The watch has ended: the API server went away, or the resource is not there yet.
@@ -207,9 +211,13 @@ class CheckoutCluster implements Cluster {
     } catch (error) {
       if (!deadline.aborted || signal?.aborted === true) throw error;
       const seen = last === undefined ? 'nothing' : JSON.stringify(last, undefined, 2);
-      throw new Error(`${resource}: not within ${deadlineMs} ms: ${what}; last seen:\n${seen}`, {
-        cause: error,
-      });
+      const ago = `${Math.round((performance.now() - seenMs) / 1000)} s ago`;
+      throw new Error(
+        `${resource}: not within ${deadlineMs} ms: ${what}; last seen ${ago}:\n${seen}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 
@@ -234,10 +242,16 @@ class CheckoutCluster implements Cluster {
     return (await Promise.all(texts)).join('');
   }
 
-  /** The resource as it is and then after every change, until the watch ends, for whatever reason. */
+  /**
+   * The resource as it is and then after every change, until the watch ends, for whatever reason. One that has stalled looks like a
+   * resource that does not change: therefore each ends after a while, as those of informers do.
+   */
   async *#watch(resource: string, namespace: string, signal: AbortSignal): AsyncGenerator {
     signal.throwIfAborted();
-    const args = ['get', resource, `--namespace=${namespace}`, '--watch', '--output=json'];
+    const args = [
+      ...['get', resource, `--namespace=${namespace}`, '--watch', '--output=json'],
+      `--request-timeout=${watchSeconds}s`,
+    ];
     const child = spawn(this.kubectlPath, args, {
       env: { ...process.env, KUBECONFIG: this.kubeconfigPath },
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -47,6 +47,18 @@ describe('the mongod that tests use', () => {
     assert.match(answer.stderr, /from PATH|6\.0\.27, from the cache of tools/);
   });
 
+  it('is not downloaded where it is only asked whether it is there', () => {
+    for (const name of ['6.0', '6.0.5', '7.0']) {
+      const { status, stdout, stderr } = spawnSync(script, ['--present', name], {
+        env: { ...process.env, CLUSTERSYNC_TOOLS: folder },
+        encoding: 'utf8',
+      });
+      assert.deepEqual([status, stdout], [4, ''], stderr);
+      assert.match(stderr, /would be downloaded/);
+    }
+    assert.equal(ask('8.0=@8.0.4', '--present', '8.0').path, '@8.0.4');
+  });
+
   it('is no server that is older than 6.0', () => {
     const answer = ask('@5.0.31');
     assert.deepEqual([answer.status, answer.path], [1, '']);

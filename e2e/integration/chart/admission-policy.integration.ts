@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { Registry } from 'prom-client';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import {
@@ -7,14 +6,13 @@ import {
   services,
   statefulSets,
 } from '../../../operator/kube/builtin-resources.ts';
-import { KubeClient } from '../../../operator/kube/client.ts';
+import type { KubeClient } from '../../../operator/kube/client.ts';
 import { KubeError } from '../../../operator/kube/kube-error.ts';
-import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { resourcePath, type KubeObject, type Resource } from '../../../operator/kube/resource.ts';
 import { overlayFields, type PodOverlay } from '../../../operator/operand/pod-template.ts';
 import { until } from '../../ground/until.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
-import { installDefinitions, smallestSpec } from '../operator/custom-resources.ts';
+import { smallestSpec } from '../operator/custom-resources.ts';
 import {
   changed,
   container,
@@ -28,29 +26,19 @@ import {
   sidecar,
   unnamed,
 } from './forbidden-pods.ts';
-import { helm, chartFolder, releaseName, releaseNamespace } from './helm.ts';
-import { operatorConfig } from './operator-account.ts';
+import { releaseName, releaseNamespace } from './helm.ts';
+import { installRelease, type PolicyGround } from './policy-ground.ts';
 
 const signal = new AbortController().signal;
 const denied = /ValidatingAdmissionPolicy .* denied/;
 describe("what the API server lets the operator's account make", () => {
   let client: KubeClient;
   let operator: KubeClient;
-  let kubeconfig: string;
+  let putRelease: PolicyGround['putRelease'];
 
   useApiServer(async (server, itsClient) => {
     client = itsClient;
-    await installDefinitions(client);
-    for (const name of [releaseNamespace, 'shop']) {
-      const body = { metadata: { name } };
-      await client.raw({ method: 'POST', path: '/api/v1/namespaces', body, signal });
-    }
-    kubeconfig = await server.writeKubeConfig();
-    await putRelease('install', []);
-    operator = new KubeClient(
-      await operatorConfig(server, client),
-      new KubeMetrics(new Registry()),
-    );
+    ({ operator, putRelease } = await installRelease(server, client, valuesWith([])));
     // The API server hears of a policy a moment after it was made.
     await until('the policies hold', async () => {
       const asked: readonly (readonly [Resource<KubeObject>, object])[] = [
@@ -72,19 +60,12 @@ describe("what the API server lets the operator's account make", () => {
     operator[Symbol.dispose]();
   });
 
-  async function putRelease(
-    how: 'install' | 'upgrade',
-    operandPodFields: readonly string[],
-  ): Promise<void> {
-    await helm([how, releaseName, chartFolder, '--namespace', releaseNamespace, '--values', '-'], {
-      input: JSON.stringify({
-        crds: { enabled: false },
-        image: { repository: 'example.dev/clustersync', tag: 'test' },
-        operandImages: ['example.dev/tools'],
-        operandPodFields,
-      }),
-      env: { KUBECONFIG: kubeconfig },
-    });
+  function valuesWith(operandPodFields: readonly string[]): object {
+    return {
+      image: { repository: 'example.dev/clustersync', tag: 'test' },
+      operandImages: ['example.dev/tools'],
+      operandPodFields,
+    };
   }
 
   /** Asks for an object to be made, without its being made. @returns why it is refused. */
@@ -356,10 +337,7 @@ describe("what the API server lets the operator's account make", () => {
       (index: number) => index % 2 === 1,
     ]) {
       const allowed = fields.filter((_, index) => isAllowed(index));
-      await putRelease(
-        'upgrade',
-        allowed.map(([name]) => `spec.${name}`),
-      );
+      await putRelease(valuesWith(allowed.map(([name]) => `spec.${name}`)));
       const [first] = allowed;
       assert.ok(first);
       await until('the policy is as the chart has it', async () => {
@@ -374,7 +352,7 @@ describe("what the API server lets the operator's account make", () => {
     }
     const all = overlayFields.filter((path) => path !== 'spec.priorityClassName');
     const classes = ['low', 'lower'].map((name) => `spec.priorityClassName=${name}`);
-    await putRelease('upgrade', [...all, ...classes]);
+    await putRelease(valuesWith([...all, ...classes]));
     await until('all of them are allowed', async () => {
       const answer = await ask(operator, statefulSets, set({ spec: podFieldExamples }));
       return answer === 'taken';

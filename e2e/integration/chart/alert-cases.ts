@@ -7,6 +7,8 @@ export interface AlertCase {
   readonly series: readonly Series[];
   /** The minute in which it begins to fire. Absent: it never does. */
   readonly firesAtMinute?: number;
+  /** What its texts must tell the person who is called. */
+  readonly says?: RegExp;
 }
 
 /** A metric of a program, with the labels that Prometheus gives it. */
@@ -41,6 +43,10 @@ function condition(
   return of(target, metric, { ...shop, condition: type }, values);
 }
 
+function notReady(reason: string, values: Series['values'], target = operator): Series {
+  return of(target, 'clustersync_not_ready_reason', { ...shop, reason }, values);
+}
+
 function verification(type: string, values: Series['values']): Series {
   return condition(type, values, { metric: 'clustersync_verification_condition' });
 }
@@ -51,6 +57,10 @@ function leader(target: typeof operator, values: Series['values']): Series {
 
 function watched(namespace: string, values: Series['values']): Series {
   return of({ ...operator, namespace }, 'clustersync_operator_namespace_watched', {}, values);
+}
+
+function owned(namespace: string, values: Series['values'], target = operator): Series {
+  return of({ ...target, namespace }, 'clustersync_operator_namespace_owned', {}, values);
 }
 
 function reconcileErrors(values: Series['values']): Series {
@@ -120,6 +130,21 @@ export const alertCases: readonly AlertCase[] = [
     series: [watched('shop', [1, ...times(14, 0), ...times(10, 1)])],
   },
   {
+    alert: 'ClustersyncNamespaceNotOwned',
+    what: 'another operator works in a namespace',
+    series: [
+      owned('shop', times(25, 1)),
+      owned('shop', [1, ...times(20, 0)], { ...operator, pod: 'other-operator' }),
+      owned('other', times(25, 1)),
+    ],
+    firesAtMinute: 16,
+  },
+  {
+    alert: 'ClustersyncNamespaceNotOwned',
+    what: 'a namespace is taken over',
+    series: [owned('shop', [...times(14, 0), ...times(20, 1)])],
+  },
+  {
     alert: 'ClustersyncStalled',
     what: 'a sync is stalled',
     series: [condition('Stalled', [...times(3, null), ...times(10, 1)])],
@@ -155,6 +180,47 @@ export const alertCases: readonly AlertCase[] = [
       condition('Stalled', times(30, 1)),
     ],
   },
+  {
+    alert: 'ClustersyncCopyBlocked',
+    what: 'its pod cannot be scheduled, then does not answer, no matter which operator leads',
+    series: [
+      notReady('InitialCopy', [1, 1, ...times(28, null)]),
+      notReady('PodUnschedulable', [null, null, ...times(6, 1), ...times(22, null)]),
+      notReady('SyncerUnreachable', [...times(8, null), ...times(22, 1)], otherOperator),
+      condition('InitialCopyDone', times(30, 0)),
+    ],
+    firesAtMinute: 17,
+  },
+  {
+    alert: 'ClustersyncCopyBlocked',
+    what: 'the destination is in use before anything has begun',
+    series: [notReady('DestinationInUse', times(30, 1))],
+    firesAtMinute: 15,
+  },
+  {
+    alert: 'ClustersyncCopyBlocked',
+    what: 'the sync of a deleted ClusterSync is being ended, and a deployment does not answer',
+    series: [
+      notReady('Resetting', [...times(5, 1), ...times(25, null)]),
+      notReady('ClusterUnreachable', [...times(5, null), ...times(25, 1)]),
+      condition('InitialCopyDone', times(30, 0)),
+    ],
+    firesAtMinute: 20,
+    says: /kept from copying, or from ending its sync,.* deleted, or starts over/,
+  },
+  ...[
+    ...['InitialCopy', 'Starting', 'Checking', 'Suspended', 'Paused', 'Pausing', 'Resuming'],
+    ...['StartingOver', 'Resetting', 'Repairing', 'RepairWaiting'],
+  ].map((reason) => ({
+    alert: 'ClustersyncCopyBlocked',
+    what: `it is not ready because of ${reason}`,
+    series: [notReady(reason, times(30, 1)), condition('InitialCopyDone', times(30, 0))],
+  })),
+  ...['InitialCopyDone', 'Stalled', 'Suspended'].map((type) => ({
+    alert: 'ClustersyncCopyBlocked',
+    what: `its condition ${type} is True, so that it is not about a copy, or others tell of it`,
+    series: [notReady('ClusterUnreachable', times(30, 1)), condition(type, times(30, 1))],
+  })),
   {
     alert: 'ClustersyncLagHigh',
     what: 'a sync lags behind, no matter which operator leads',

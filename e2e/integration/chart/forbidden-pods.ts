@@ -22,7 +22,7 @@ export function operandMade(options: Partial<OperandOptions>): OperandObjects {
         { folder: 'ca', kind: 'ConfigMap', name: 'trusted', items: [{ key: 'a', path: 'ca.crt' }] },
       ],
       options: { resources: {}, logLevel: 'info', tls: { secretName: 'orders-tls' }, ...options },
-      secretsHash: 'hash',
+      secretsRecord: { hash: 'hash', changedAt: undefined, replaces: undefined },
     },
     {
       image,

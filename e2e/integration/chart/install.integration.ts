@@ -43,9 +43,9 @@ describe('the chart, on a real API server', () => {
     });
   }
 
-  async function uninstall(): Promise<void> {
+  async function uninstall(release = releaseName): Promise<void> {
     const env = { KUBECONFIG: kubeconfig };
-    await helm(['uninstall', releaseName, '--namespace', releaseNamespace], { env });
+    await helm(['uninstall', release, '--namespace', releaseNamespace], { env });
   }
 
   async function kubectl(args: readonly string[], input?: string): Promise<string> {
@@ -99,6 +99,36 @@ describe('the chart, on a real API server', () => {
     assert.ok(await client.find(clusterSyncs, metadata, { signal }));
     // They belong to the release still, which may come back.
     await install({});
+  });
+
+  it('takes over the definitions of a release of another name by the documented command', async () => {
+    await install({});
+    await uninstall();
+    const release = 'sync';
+    await assert.rejects(install({}, { release }), /invalid ownership metadata/);
+    const page = await readFile(new URL('../../../docs/install.md', import.meta.url), 'utf8');
+    const [, documented = ''] = /^kubectl (annotate crd [^`]*?)\n```$/m.exec(page) ?? [];
+    const args = documented.split(/[\s\\]+/);
+    const handOverTo = async (name: string): Promise<void> => {
+      const given = new Map([
+        ['meta.helm.sh/release-name=sync', `meta.helm.sh/release-name=${name}`],
+        [
+          'meta.helm.sh/release-namespace=sync-system',
+          `meta.helm.sh/release-namespace=${releaseNamespace}`,
+        ],
+      ]);
+      for (const written of given.keys()) assert.ok(args.includes(written), documented);
+      await kubectl(args.map((arg) => given.get(arg) ?? arg));
+    };
+    await handOverTo(release);
+    try {
+      await install({}, { release });
+      assert.deepEqual(await shortNames(), ['csync']);
+    } finally {
+      await uninstall(release);
+      await handOverTo(releaseName);
+      await install({});
+    }
   });
 
   async function shortNames(): Promise<unknown> {

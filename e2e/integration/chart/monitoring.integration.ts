@@ -71,7 +71,7 @@ describe('the monitoring of the chart', () => {
     }
   }
 
-  for (const { alert, what, series, firesAtMinute } of alertCases) {
+  for (const { alert, what, series, firesAtMinute, says } of alertCases) {
     it(`${alert} ${firesAtMinute === undefined ? 'does not fire' : 'fires'} when ${what}`, async () => {
       const rule = rules.find((each) => each.alert === alert);
       assert.ok(rule);
@@ -82,6 +82,7 @@ describe('the monitoring of the chart', () => {
       if (firesAtMinute === undefined) return;
       // What the texts name is there.
       const texts = Object.values(rule.annotations).join(' ');
+      if (says) assert.match(texts, says);
       for (const [, label = ''] of texts.matchAll(/\$labels\.(\w+)/g)) {
         for (const { labels } of evaluation.series) assert.ok(label in labels, label);
       }

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import {
   networkPolicies,
+  pods,
   secrets,
   statefulSets,
 } from '../../../operator/kube/builtin-resources.ts';
 import { syncerPort } from '../../../operator/clustersync/resources.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import { managedLabels } from '../../../operator/operand/names.ts';
 import { verifierPort } from '../../../operator/verification/resources.ts';
 import { OperatorProcess } from '../../ground/operator-process.ts';
 import { until } from '../../ground/until.ts';
 import { OperatorGround, readiness } from '../operator/operator-ground.ts';
+import { putNode } from '../operator/played-node.ts';
 import { applying, StandIn } from '../operator/stand-in.ts';
 import { helm, chartFolder, releaseName, releaseNamespace } from './helm.ts';
 import { operatorAccount, operatorConfig } from './operator-account.ts';
@@ -35,11 +38,11 @@ describe('the operator, with the rights that the chart gives it', () => {
   });
 
   /** Installs or upgrades the release; nobody runs its pods. */
-  async function install(): Promise<void> {
+  async function install(...more: readonly string[]): Promise<void> {
     const args = ['upgrade', '--install', releaseName, chartFolder, '--set=crds.enabled=false'];
     const image = '--set=image.repository=example.dev/clustersync,image.tag=test';
     const env = { KUBECONFIG: ground.kubeconfig };
-    await helm([...args, image, '--namespace', releaseNamespace], { env });
+    await helm([...args, image, ...more, '--namespace', releaseNamespace], { env });
   }
 
   /** Runs the operator as the Deployment does, with the token of its account. */
@@ -89,6 +92,56 @@ describe('the operator, with the rights that the chart gives it', () => {
       [['update', keyRef.namespace, keyRef.name]],
     );
   });
+
+  it('tells which right it lacks to replace a lost pod, and does so once the chart gives it', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    await putNode(client, 'node-7', { ready: 'Unknown', seconds: 9_000 });
+    const lacks = async (right: string): Promise<void> => {
+      await ground.untilSync(namespace, `it lacks to ${right}`, ({ conditions }) => {
+        const { status, reason, message = '' } = findCondition(conditions, 'Stalled') ?? {};
+        const isTold = message.includes(
+          `it may not ${right}; the chart's value replaceLostPods.enabled lets it`,
+        );
+        return status === 'True' && reason === 'NodeUnresponsive' && isTold;
+      });
+    };
+    await withOperator(async () => {
+      await ground.createSync(namespace, { syncer: { replaceLostPodsAfterSeconds: 300 } });
+      const set = await ground.untilMade(namespace, 'orders-syncer');
+      await ground.runPod(set, address, { nodeName: 'node-7' });
+      const pod = { namespace, name: 'orders-syncer-0' };
+      await client.delete(pods, pod, { signal, gracePeriodSeconds: 1 });
+      await lacks('read nodes');
+      await letReadNodes();
+      await lacks('delete pods');
+      await install('--set=replaceLostPods.enabled=true');
+      await until('the pod is gone', async () => {
+        return (await ground.get(pods, namespace, pod.name)) === undefined;
+      });
+    });
+    assert.deepEqual(syncer.commandNames, []);
+  });
+
+  /** Gives the operator's account half of what the chart would give it. */
+  async function letReadNodes(): Promise<void> {
+    const metadata = { name: 'read-nodes' };
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }];
+    const path = '/apis/rbac.authorization.k8s.io/v1';
+    const body = { metadata, rules };
+    await client.raw({ method: 'POST', path: `${path}/clusterroles`, body, signal });
+    const binding = {
+      metadata,
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: metadata.name },
+      subjects: [{ kind: 'ServiceAccount', namespace: releaseNamespace, name: releaseName }],
+    };
+    await client.raw({
+      method: 'POST',
+      path: `${path}/clusterrolebindings`,
+      body: binding,
+      signal,
+    });
+  }
 
   it('keeps syncers from the metadata of a cloud, and itself from all but whom it needs', async () => {
     const { namespace } = await ground.newPlace();

@@ -19,12 +19,16 @@ type Binding = KubeObject & {
 };
 
 const itself = { kind: 'ServiceAccount', name: releaseName, namespace: releaseNamespace };
-const dashboardOnly = 'watched, with `dashboard.enabled`';
+/** The values that give more rights, as the table has them. */
+const switches = ['dashboard.enabled', 'replaceLostPods.enabled'] as const;
+type Switch = (typeof switches)[number];
+/** In no namespace. */
+const nodesRole = `${releaseName}-${releaseNamespace}-nodes`;
 
 /** A row of the table, but for its reason. */
 function row(rule: Rule, where: string): string {
-  const names = (rule.resourceNames ?? []).map((name) =>
-    ` \`${name}\``.replace(releaseName, '<release>'),
+  const names = (rule.resourceNames ?? []).map(
+    (name) => ` \`${name.replace(`${releaseName}-`, '<release>-')}\``,
   );
   const groups = rule.apiGroups.map((group) => (group === '' ? 'core' : group));
   const resources = `${rule.resources.join(', ')}${names.join(',')}`;
@@ -49,13 +53,14 @@ describe('the rights of the operator', () => {
     assert.ok(rows.length > 10);
   });
 
-  /** What the table says, without what needs the dashboard where there is none. */
-  function listed(isDashboard: boolean): string[] {
+  /** What the table says where some of these values are set. */
+  function listed(set: readonly Switch[]): string[] {
     return rows
-      .filter(([, , , where]) => isDashboard || where !== dashboardOnly)
-      .map(([group, resources, verbs, where = '']) =>
-        [group, resources, verbs, where.replace(dashboardOnly, 'watched')].join(' | '),
-      )
+      .flatMap(([group, resources, verbs, where = '']) => {
+        const [place = '', needed] = where.replaceAll('`', '').split(', with ');
+        if (needed !== undefined && !set.some((each) => each === needed)) return [];
+        return [[group, resources, verbs, place].join(' | ')];
+      })
       .sort();
   }
 
@@ -67,11 +72,13 @@ describe('the rights of the operator', () => {
   });
 
   for (const watchNamespaces of [[], ['one', 'two']]) {
-    for (const enabled of [false, true]) {
+    for (const set of [[], ...switches.map((each) => [each]), switches]) {
       const how = watchNamespaces.length === 0 ? 'in the whole cluster' : 'in some namespaces';
-      it(`are those of the chart's README, and no others: ${how}, ${enabled ? 'with' : 'without'} the dashboard`, async () => {
+      it(`are those of the chart's README, and no others: ${how}, with ${set.join(' and ') || 'the defaults'}`, async () => {
         const objects = await render({
-          ...{ watchNamespaces, dashboard: { enabled }, crds: { enabled: false } },
+          ...{ watchNamespaces, crds: { enabled: false } },
+          dashboard: { enabled: set.includes('dashboard.enabled') },
+          replaceLostPods: { enabled: set.includes('replaceLostPods.enabled') },
         });
         const roles = objects.filter(({ kind }) => /^(Cluster)?Role$/.test(kind)) as Role[];
         const bindings = objects.filter(({ kind }) => kind.endsWith('RoleBinding')) as Binding[];
@@ -92,13 +99,19 @@ describe('the rights of the operator', () => {
         const places = watchNamespaces.length === 0 ? [undefined] : watchNamespaces;
         for (const place of places) {
           const rendered = roles
-            .filter(({ metadata }) => [place, releaseNamespace].includes(metadata.namespace))
-            .flatMap(({ metadata: { namespace }, rules }) =>
-              rules.map((rule) => row(rule, namespace === place ? 'watched' : 'its own')),
-            );
-          assert.deepEqual(rendered.sort(), listed(enabled));
+            .filter(
+              ({ metadata }) =>
+                metadata.name === nodesRole ||
+                [place, releaseNamespace].includes(metadata.namespace),
+            )
+            .flatMap(({ metadata: { name, namespace }, rules }) => {
+              const where = namespace === place ? 'watched' : 'its own';
+              return rules.map((rule) => row(rule, name === nodesRole ? 'all' : where));
+            });
+          assert.deepEqual(rendered.sort(), listed(set));
         }
-        assert.equal(roles.length, places.length + 1);
+        const more = set.includes('replaceLostPods.enabled') ? 1 : 0;
+        assert.equal(roles.length, places.length + 1 + more);
       });
     }
   }

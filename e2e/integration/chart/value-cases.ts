@@ -29,7 +29,9 @@ const alerts = [
   'operator-down.md',
   'reconcile-errors.md',
   'namespace-not-watched.md',
+  'namespace-not-owned.md',
   'sync-stalled.md',
+  'sync-not-ready.md',
   'sync-not-ready.md',
   'lag-high.md',
   'oplog-window.md',
@@ -211,15 +213,15 @@ export const valueCases: readonly ValueCase[] = [
     values: { metrics: { prometheusRule: { maxLagSeconds: 60 } } },
     base: withRules,
     differences: [
-      `${rule(5)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
-      `${rule(5)}.annotations.description: ${behind(300)} → ${behind(60)}`,
+      `${rule(7)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
+      `${rule(7)}.annotations.description: ${behind(300)} → ${behind(60)}`,
     ],
   },
   {
     value: 'metrics.prometheusRule.minOplogRemainingSeconds',
     values: { metrics: { prometheusRule: { minOplogRemainingSeconds: 60 } } },
     base: withRules,
-    differences: [`${rule(7)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
+    differences: [`${rule(9)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
   },
   {
     value: 'metrics.dashboards.enabled',
@@ -252,7 +254,7 @@ export const valueCases: readonly ValueCase[] = [
     base: { dashboard: { enabled: true } },
     differences: [
       '+ Service/clustersync-dashboard',
-      `${operator}.args.12:  → "--dashboardHost=0.0.0.0"`,
+      `${operator}.args.12:  → "--dashboardHost=::"`,
       `${operator}.args.13:  → "--dashboardTokenFile=/etc/clustersync/dashboard/token"`,
       `${operator}.ports.1.containerPort:  → 8081`,
       `${operator}.ports.1.name:  → "dashboard"`,

@@ -101,6 +101,13 @@ describe('kubectl clustersync', () => {
     );
     const all = JSON.parse(await kubectl('list', '--output', 'json')) as { syncs: object[] };
     assert.equal(all.syncs.length, 2);
+    const short = async (...args: readonly string[]): Promise<string> =>
+      await server.kubectl(['clustersync', ...args], { env: pathWithPlugin() });
+    assert.equal(await short('list', '-n', namespace), await kubectl('list'));
+    assert.match(
+      await short('list', '-A'),
+      new RegExp(`^NAMESPACE +NAME .*\\n${namespace} +depot `),
+    );
     assert.match(
       await kubectl('status', 'shop'),
       /^ClusterSync shop: ChangeApplication, 100 % copied, lag 3 s, ready to commit {2}\(old -> new\)\n├─ 1 instance\n│ {2}└─ rs0 \(coordinates\): RUNNING\n/,
@@ -128,6 +135,10 @@ describe('kubectl clustersync', () => {
       return names;
     };
     const within = ['status', '--namespace', namespace];
+    assert.deepEqual((await offeredNames('status', '-n', namespace, '')).slice(0, 2), [
+      'depot',
+      'shop',
+    ]);
     assert.deepEqual((await offeredNames(...within, '')).slice(0, 2), ['depot', 'shop']);
     assert.deepEqual(await offeredNames(...within, 'sh'), ['shop', ':4']);
     assert.deepEqual(await offered(...within, 'shop', '--out'), ['--output', ':4']);

@@ -179,4 +179,25 @@ describe('clustersync run, where something is in the way', () => {
       /\nincludeNamespaces\[0\] means shop\.orders\nincludeNamespaces\[1\] matches nothing\n$/,
     );
   });
+
+  it('moves nothing where a name of --include-namespaces matches nothing, and says which', async () => {
+    await pair.source.client.db('only').collection('one').insertOne({ n: 1 });
+    const include = ['--include-namespaces', 'only.one,onyl'];
+    const told =
+      /--include-namespaces: the source has nothing that matches \{"database":"onyl"\}: correct the name/;
+    await using cli = await run([...include, '--commit-when-caught-up']);
+    assert.equal((await cli.end()).exitCode, 2);
+    assert.match(await cli.errors(), told);
+    const { databases } = await pair.destination.client.db('admin').admin().listDatabases();
+    const names = databases.map(({ name }) => name);
+    assert.ok(!names.includes('only') && !names.includes('clustersync_internal'), String(names));
+
+    await using tried = await run([...include, '--dry-run']);
+    assert.equal((await tried.end()).exitCode, 2);
+    assert.match(await tried.output(), told);
+    const exclude = ['--include-namespaces', 'only.one', '--exclude-namespaces', 'onyl'];
+    await using harmless = await run([...exclude, '--dry-run']);
+    assert.equal((await harmless.end()).exitCode, 0);
+    assert.match(await harmless.output(), /\nexcludeNamespaces\[0\] matches nothing\n$/);
+  });
 });

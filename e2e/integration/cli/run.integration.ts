@@ -10,6 +10,8 @@ import { syncerConnections } from './syncer-connections.ts';
 
 const connections = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
 
+const blocking = '--enable-user-write-blocking';
+
 /** The commands that the README shows, as words. */
 async function documentedCommands(): Promise<readonly (readonly string[])[]> {
   const readme = await readFile(new URL('../../../README.md', import.meta.url), 'utf8');
@@ -85,8 +87,8 @@ describe('clustersync run', () => {
 
   it('tries out without changing anything: what would be moved, and how large it is', async () => {
     const [documented = []] = await documentedCommands();
-    assert.deepEqual(documented, [...connections, '--dry-run']);
-    await using cli = await run(['--dry-run', '--output', 'json']);
+    assert.deepEqual(documented, [...connections, blocking, '--dry-run']);
+    await using cli = await run([blocking, '--dry-run', '--output', 'json']);
     assert.equal((await cli.end()).exitCode, 0, await cli.errors());
     const found = JSON.parse(await cli.output()) as Record<string, unknown>;
     assert.equal(found['canStart'], true);
@@ -135,23 +137,30 @@ describe('clustersync run', () => {
     await using again = await run([]);
     assert.equal((await again.end()).exitCode, 0);
     assert.match(await again.output(), /^Committed and verified: both sides are equal\.\n/);
+    await using dry = await run(['--dry-run']);
+    assert.equal((await dry.end()).exitCode, 0);
+    assert.match(await dry.output(), /^This migration is committed\./);
   });
 
   it('in a terminal shows how far it is, pauses at Ctrl-C, and asks before the commit', async () => {
     const [, documented = []] = await documentedCommands();
-    assert.deepEqual(documented, connections);
+    assert.deepEqual(documented, [...connections, blocking]);
     {
-      await using cli = await run([], { hasTerminal: true });
+      await using cli = await run([blocking], { hasTerminal: true });
       await cli.untilSays(/copy.*changes/s);
       cli.type('\u0003');
       assert.equal((await cli.end()).exitCode, 130, await cli.output());
       assert.match(await cli.output(), /paused; run the same command again to continue/);
     }
     assert.deepEqual((await stored())?.paused, ['syncer']);
-    await using cli = await run([], { hasTerminal: true });
-    await cli.untilSays(/which is PAUSED.*Type commit and press Enter/s);
+    await using cli = await run([blocking], { hasTerminal: true });
+    await cli.untilSays(/which is PAUSED/);
+    // Nobody has been asked yet.
+    cli.type('commit\r');
+    await cli.untilSays(/Type commit and press Enter/);
     cli.type('yes\r');
     await cli.untilSays(/that was not commit: nothing done/);
+    assert.doesNotMatch(await cli.output(), /not yet, nothing done/);
     assert.equal((await stored())?.state, 'RUNNING');
     cli.type('commit\r');
     assert.equal((await cli.end()).exitCode, 0, await cli.output());
@@ -221,8 +230,7 @@ describe('clustersync run', () => {
 
   it('ends so that the way back is open, and says how it is taken', async function () {
     await skipUnlessReversible(this);
-    const blocking = ['--enable-user-write-blocking', '--reversible', '--commit-when-caught-up'];
-    await using cli = await run(blocking);
+    await using cli = await run([blocking, '--reversible', '--commit-when-caught-up']);
     assert.equal((await cli.end()).exitCode, 0, await cli.errors());
     const summary = await cli.output();
     const later = pair.destination.client.db('shop').collection<Order>('orders');

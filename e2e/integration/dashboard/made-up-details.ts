@@ -66,7 +66,7 @@ export const differentVerification: VerificationView = {
     kind: index === 0 ? 'differentIndex' : 'differentDocument',
     index: index === 0 ? 'customer_1' : null,
     field: index === 0 ? 'unique' : 'lines.3.price',
-    detail: index === 0 ? 'on shard-a alone' : null,
+    detail: index === 0 ? 'only on shard-a' : null,
   })),
   reportCommand: 'clustersync verifier report --verification=2f1c --metaURIFile=uri.txt',
 };

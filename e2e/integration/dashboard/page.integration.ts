@@ -157,7 +157,7 @@ describe('the page of the dashboard, in Chromium', () => {
     // The charts say in words, too, where they have come to.
     assert.equal(report.row.lagSeconds, 77);
     await page.getByRole('img', { name: 'Lag: 1 min 17 s now, at most ' }).waitFor();
-    await page.getByRole('img', { name: 'Bytes copied: 123 GB now, at most ' }).waitFor();
+    await page.getByRole('img', { name: /^Copy rate: [\d.]+ [kMGT]?B\/s now, at most / }).waitFor();
     const eventsShown = page.getByRole('region', { name: 'Events' });
     assert.deepEqual(
       await eventsShown.locator('.plain').allInnerTexts(),
@@ -173,6 +173,8 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.equal(await page.locator('.collections > li').count(), 12);
     await page.getByRole('button', { name: 'Show 88 more' }).click();
     assert.equal(await page.locator('.collections > li').count(), 100);
+    source.change(key, { percent: 100, eventsApplied: 4_321 });
+    await page.getByRole('img', { name: /^Change rate: [\d.,]+\/s now, at most / }).waitFor();
     source.change(key, { phase: 'Committed' });
     await page.locator('.title .pill', { hasText: 'Committed' }).waitFor();
     source.syncs.delete(key);
@@ -194,12 +196,50 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.deepEqual(
       (await rows.allInnerTexts()).map((text) => text.split('\t').map((cell) => cell.trim())),
       [
-        ['shop.orders', 'differentIndex', 'index customer_1', 'on shard-a alone', '1'],
+        ['shop.orders', 'differentIndex', 'index customer_1', 'only on shard-a', '1'],
         ['shop.orders', 'differentDocument', 'lines.3.price', '', '99'],
       ],
     );
     await watched.page.getByText('The first 100 are shown.').waitFor();
+    const tile = watched.page.locator('.tile', { hasText: 'Verified' });
+    assert.match(
+      await tile.innerText(),
+      /Different\s+212 differences: 8,250,120 documents compared/,
+    );
     await watched.page.getByText('Do not use the destination until you know why').waitFor();
+    assertQuiet(watched);
+  });
+
+  it('has the commands that create the first sync, to be copied', async () => {
+    await serve(0);
+    await using watched = await browser.open();
+    const { page } = watched;
+    await page.goto(`http://127.0.0.1:${server.port}/`);
+    await page.getByText('There are no ClusterSyncs yet').waitFor();
+    assert.equal(await page.locator('.command').count(), 3);
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    const last = page.locator('.command').last();
+    await last.getByRole('button').click();
+    await last.getByText('Copied').waitFor();
+    assert.equal(
+      await page.evaluate('navigator.clipboard.readText()'),
+      await last.locator('code').innerText(),
+    );
+    assertQuiet(watched);
+  });
+
+  it('has the command that commits a sync that is ready, and says when nothing verifies it', async () => {
+    await serve(30);
+    const key = keyOf('ChangeApplication');
+    const commitReadiness = { isReady: true, message: 'every instance can commit' };
+    source.change(key, { commitReadiness, carriedOutBy: 'operator', verifications: [] });
+    source.details.set(key, { verifications: [] });
+    await using watched = await open(`#/syncs/${key}`);
+    const [namespace = '', name = ''] = key.split('/');
+    const command = `kubectl clustersync commit ${name} --namespace ${namespace}`;
+    assert.equal(await watched.page.locator('.command code').innerText(), command);
+    const tile = watched.page.locator('.tile', { hasText: 'Verified' });
+    assert.match(await tile.innerText(), /None\s+nothing compares the data/);
     assertQuiet(watched);
   });
 

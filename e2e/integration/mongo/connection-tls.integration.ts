@@ -238,12 +238,12 @@ describe('connections by TLS', () => {
   ])[] = [
     [
       'another authority',
-      /^ClusterUnreachable: self-signed certificate in certificate chain: the certificate of the server is signed by an authority that is not trusted\. Name its authority: .+/,
+      /^ClusterUnreachable: cluster0 \(spec\.source\): self-signed certificate in certificate chain: the certificate of the server is signed by an authority that is not trusted\. Name its authority: .+/,
       () => ({ options: { ...certificates('cluster0'), cluster0CaFile: path('other-ca.crt') } }),
     ],
     [
       'none but the authorities of the system',
-      /^ClusterUnreachable: self-signed certificate in certificate chain: the certificate of the server/,
+      /^ClusterUnreachable: cluster0 \(spec\.source\): self-signed certificate in certificate chain: the certificate of the server/,
       () => ({ uri: `${x509Uri('source')}&tls=true`, options: {} }),
     ],
     [
@@ -264,7 +264,7 @@ describe('connections by TLS', () => {
     ],
     [
       'no certificate of its own',
-      /^ClusterUnreachable: connection .+ closed$/,
+      /^ClusterUnreachable: cluster0 \(spec\.source\): localhost:\d+ has closed .+ If it asks for a certificate of the client, name one: /,
       () => ({ options: { cluster0CaFile: path('ca.crt') } }),
     ],
   ];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
-import { secrets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
+import { type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import {
   startProxiedReplicaSet,
@@ -12,13 +12,10 @@ import { freezeProcess } from '../../ground/freeze-process.ts';
 import { until } from '../../ground/until.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { commandKind } from '../syncer/command-kind.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PlayedApplication } from './played-application.ts';
 import { PodProcess } from './pod-process.ts';
 import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
-
-const signal = new AbortController().signal;
 
 const seeds = chosenSeeds(firstSeeds(1));
 
@@ -87,10 +84,9 @@ describe('an automatic commit where the secondary of the destination is frozen (
 
   /** A sync, the pod of its syncer, and the application that is to be stopped for its commit. */
   async function migration(stack: AsyncDisposableStack): Promise<Migration> {
-    const { namespace, address } = await ground.newPlace(source.uri('syncer'));
+    const to = destination.set.uri('syncer');
+    const { namespace, address } = await ground.newPlace(source.uri('syncer'), to);
     const { client } = ground;
-    const data = uriData(destination.set.uri('syncer'));
-    await client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
     const started = await PlayedApplication.start(client, namespace, source.uri('admin'));
     const application = stack.use(started);
     const commit = { mode: 'Automatic', workloads: [web], maxLagSeconds: 30, deadlineSeconds };

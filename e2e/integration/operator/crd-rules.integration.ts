@@ -75,6 +75,8 @@ describe('the rules of the custom resources, on a real API server', () => {
           workloadsAfterCommit: 'ScaleBack',
           deadlineSeconds: 60,
           attempt: '2026-01-01',
+          notBefore: '2026-12-05T22:00:00Z',
+          notAfter: '2026-12-06T04:00:00+02:00',
         },
         startOver: { token: '2026-01-01', destination: 'Clean' },
         repair: { token: '2026-01-01', comparison: 'Bytes' },
@@ -172,6 +174,32 @@ describe('the rules of the custom resources, on a real API server', () => {
         'a deadline that leaves no time',
         { commit: { mode: 'Automatic', deadlineSeconds: 9 } },
         /greater than or equal to 10/,
+      ],
+      [
+        'a window without an automatic commit',
+        { commit: { notBefore: '2026-12-05T22:00:00Z' } },
+        /notBefore and notAfter require the mode Automatic/,
+      ],
+      [
+        'the end of a window without an automatic commit',
+        { commit: { notAfter: '2026-12-05T22:00:00Z' } },
+        /notBefore and notAfter require the mode Automatic/,
+      ],
+      [
+        'a window on a day that does not exist',
+        { commit: { mode: 'Automatic', notBefore: '2026-02-30T22:00:00Z' } },
+        /notBefore.*date-time/,
+      ],
+      [
+        'a window that ends when it begins',
+        {
+          commit: {
+            mode: 'Automatic',
+            notBefore: '2026-12-05T22:00:00Z',
+            notAfter: '2026-12-06T00:00:00+02:00',
+          },
+        },
+        /notBefore must be earlier than notAfter/,
       ],
       [
         "a destination of the source's name",

@@ -3,19 +3,14 @@ import { MongoClient } from 'mongodb';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
 import {
   events,
-  networkPolicies,
   pods,
-  secrets,
-  services,
   statefulSets,
   type StatefulSet,
 } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
-import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator, type Place } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, idle, StandIn } from './stand-in.ts';
@@ -57,6 +52,7 @@ describe('a dry run by the operator, on a real API server with real syncers', ()
     assert.ok(from && to);
     source = new MongoClient(from.uri('admin'));
     destination = new MongoClient(to.uri('admin'));
+    await ground.server.startGarbageCollector();
     operator = await RunningOperator.start(ground.kubeconfig);
   });
 
@@ -76,11 +72,7 @@ describe('a dry run by the operator, on a real API server with real syncers', ()
   async function newPlace(): Promise<Place> {
     const [from, to] = sets;
     assert.ok(from && to);
-    const place = await ground.newPlace(from.uri('syncer'));
-    const { namespace } = place;
-    const data = uriData(to.uri('syncer'));
-    await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
-    return place;
+    return await ground.newPlace(from.uri('syncer'), to.uri('syncer'));
   }
 
   async function runSyncer({ namespace, address }: Place): Promise<PodProcess> {
@@ -297,15 +289,7 @@ describe('a dry run by the operator, on a real API server with real syncers', ()
 
   async function remove(namespace: string): Promise<void> {
     await ground.client.delete(clusterSyncs, { namespace, name: 'orders' }, { signal });
-    await until('the ClusterSync is gone', async () => {
-      return (await ground.get(clusterSyncs, namespace, 'orders')) === undefined;
-    });
-    // As the garbage collector of Kubernetes does.
-    const now = { signal, gracePeriodSeconds: 0 };
-    await ground.client.delete(statefulSets, { namespace, name: 'orders-syncer' }, now);
-    for (const resource of [services, networkPolicies])
-      await ground.client.delete<KubeObject>(resource, { namespace, name: 'orders-syncer' }, now);
-    await ground.client.delete(pods, { namespace, name: 'orders-syncer-0' }, now);
+    await ground.untilCollected(namespace);
   }
 
   function order(finding: string): number {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
-import { pods, secrets, statefulSets } from '../../../operator/kube/builtin-resources.ts';
+import { pods, statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { KubeError } from '../../../operator/kube/kube-error.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 
@@ -37,10 +36,8 @@ describe('spec.syncer.instances, on a real API server with real syncers', () => 
     await using source = new MongoClient(from.uri('admin'));
     const items = source.db('shop').collection('items');
     await items.insertMany(Array.from({ length: 2_000 }, (_, n) => ({ n, text: 'x'.repeat(100) })));
-    const { namespace, address } = await ground.newPlace(from.uri('syncer'));
+    const { namespace, address } = await ground.newPlace(from.uri('syncer'), to.uri('syncer'));
     const other = await ground.reserveAddress();
-    const data = uriData(to.uri('syncer'));
-    await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
     await ground.createSync(namespace, { syncer: { instances: 2 } });
 
     // One pod tells that the source is a replica set, and is replaced by two.

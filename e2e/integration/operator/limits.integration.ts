@@ -2,14 +2,11 @@ import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { MongoClient } from 'mongodb';
 import type { ClusterSyncStatus } from '../../../operator/api/clustersync.ts';
-import { secrets } from '../../../operator/kube/builtin-resources.ts';
 import { objectOf } from '../../../service/json-fields.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 
-const signal = new AbortController().signal;
 const documents = 1_000;
 
 describe('limits by the operator, on a real API server', () => {
@@ -44,9 +41,7 @@ describe('limits by the operator, on a real API server', () => {
     await source.db('shop').collection('items').insertMany(rows);
     const [from, to] = sets;
     assert.ok(from && to);
-    const { namespace, address } = await ground.newPlace(from.uri('syncer'));
-    const data = uriData(to.uri('syncer'));
-    await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
+    const { namespace, address } = await ground.newPlace(from.uri('syncer'), to.uri('syncer'));
     const slow = { maxCopyDocumentsPerSecond: 1 };
     await ground.createSync(namespace, { limits: slow });
     const set = await ground.untilMade(namespace, 'orders-syncer');

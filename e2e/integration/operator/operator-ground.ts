@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
+import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import {
   namespaces,
+  pods,
   secrets,
   statefulSets,
   type StatefulSet,
@@ -10,6 +12,7 @@ import {
 import { KubeClient } from '../../../operator/kube/client.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
+import { controllerOf } from '../../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
 import { startOperator } from '../../../operator/main.ts';
 import { overlayFields } from '../../../operator/operand/pod-template.ts';
@@ -33,6 +36,8 @@ export interface OperatorChoices {
   readonly withoutPodFields?: readonly string[];
   /** Longer than a test waits by default: another one leads only because this one has released its lease. */
   readonly leaseDurationSeconds?: number;
+  /** The address of health and metrics. Default 127.0.0.1. */
+  readonly host?: string;
 }
 
 /** An operator that runs in this process. */
@@ -64,6 +69,7 @@ export class RunningOperator implements AsyncDisposable {
       dashboardToken,
       leaseDurationSeconds = 180,
       withoutPodFields = [],
+      host = '127.0.0.1',
     }: OperatorChoices = {},
   ): Promise<RunningOperator> {
     const options = {
@@ -79,7 +85,7 @@ export class RunningOperator implements AsyncDisposable {
       leaseName: 'operator',
       leaseNamespace: 'default',
       apiKeySecret: 'clustersync-operator-api-key',
-      host: '127.0.0.1',
+      host,
       port: 0,
       dashboard,
       dashboardHost: '127.0.0.1',
@@ -143,9 +149,10 @@ export class OperatorGround implements AsyncDisposable {
     this.kubeconfig = kubeconfig;
   }
 
-  static async start(): Promise<OperatorGround> {
+  /** @param address - of the API server. Default 127.0.0.1. */
+  static async start(address?: string): Promise<OperatorGround> {
     const [server, source] = await Promise.all([
-      ApiServer.start(),
+      ApiServer.start(address),
       startReplicaSet({ members: 1, syncerRoles: 'source' }),
     ]);
     const client = new KubeClient(server.config(), new KubeMetrics(new Registry()));
@@ -163,15 +170,16 @@ export class OperatorGround implements AsyncDisposable {
 
   /**
    * A namespace of its own, with the Secrets; and an address for the pods that are played there.
-   * @param sourceUri - of the source; a replica set when absent. The destination is nowhere.
+   * @param sourceUri - of the source; a replica set when absent.
+   * @param destinationUri - of the destination, which is nowhere when absent.
    */
-  async newPlace(sourceUri = this.#source.uri('syncer')): Promise<Place> {
+  async newPlace(sourceUri = this.#source.uri('syncer'), destinationUri?: string): Promise<Place> {
     this.#places += 1;
     const namespace = `ground-${this.#places}`;
     await this.client.create(namespaces, { metadata: { name: namespace } }, call);
     const uris = {
       'old-uri': sourceUri,
-      'new-uri': `mongodb://user:secret@${namespace}.new-uri.test/`,
+      'new-uri': destinationUri ?? `mongodb://user:secret@${namespace}.new-uri.test/`,
     };
     for (const [name, uri] of Object.entries(uris)) {
       await this.#makeSecret(namespace, name, uri);
@@ -216,12 +224,13 @@ export class OperatorGround implements AsyncDisposable {
     return await this.client.find(resource, { namespace, name }, call);
   }
 
+  /** Waits for a StatefulSet whose owner is there: one of a former owner may be left, or be made late, and is garbage. */
   async untilMade(namespace: string, name: string): Promise<StatefulSet> {
     let found: StatefulSet | undefined;
     try {
       await until(`the StatefulSet ${name} is made`, async () => {
         found = await this.get(statefulSets, namespace, name);
-        return found !== undefined;
+        return found !== undefined && (await this.#hasOwner(found));
       });
     } catch (error) {
       const { items } = await this.client.list(clusterSyncs, { namespace, ...call });
@@ -232,11 +241,32 @@ export class OperatorGround implements AsyncDisposable {
     return found;
   }
 
+  async #hasOwner(object: KubeObject): Promise<boolean> {
+    const reference = controllerOf(object);
+    assert.ok(reference);
+    const owners: Resource<KubeObject> =
+      reference.kind === 'ClusterSync' ? clusterSyncs : syncVerifications;
+    const owner = await this.get(owners, object.metadata.namespace ?? '', reference.name);
+    return owner?.metadata.uid === reference.uid;
+  }
+
+  /** Waits until the garbage collector has deleted what belonged to a ClusterSync that is gone. */
+  async untilCollected(namespace: string, name = 'orders'): Promise<void> {
+    await until(`the ClusterSync ${name} and its objects are gone`, async () => {
+      const objects = await Promise.all([
+        this.get<KubeObject>(clusterSyncs, namespace, name),
+        this.get<KubeObject>(statefulSets, namespace, `${name}-syncer`),
+        this.get<KubeObject>(pods, namespace, `${name}-syncer-0`),
+      ]);
+      return objects.every((object) => object === undefined);
+    });
+  }
+
   /** Runs a pod of a StatefulSet, as far as the API shows it. */
   async runPod(
     set: StatefulSet,
     address: string,
-    options: { readonly index?: number; readonly containerID?: string } = {},
+    options: Parameters<typeof runPod>[3] = {},
   ): Promise<void> {
     await runPod(this.client, set, address, options);
   }

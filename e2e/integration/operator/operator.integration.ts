@@ -24,6 +24,7 @@ import { assertIsPutRight, assertStatusIsMadeAnew } from './put-right.ts';
 import { assertFiguresAreWrittenSeldom } from './moving-figures.ts';
 import { assertNamesakeBeginsAnew } from './namesake.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
+import { playedImage } from './played-pod.ts';
 import { applying, committed, copying, idle, StandIn } from './stand-in.ts';
 
 const signal = new AbortController().signal;
@@ -95,7 +96,7 @@ describe('the operator, on a real API server', () => {
       percent: 25,
     });
     assert.deepEqual(copy.instances, [
-      { id: 'old', pod: 'orders-syncer-0', ready: true, progress: copying },
+      { id: 'old', pod: 'orders-syncer-0', ready: true, image: playedImage, progress: copying },
     ]);
     const [start] = syncer.commands;
     const hash = createHash('sha256')
@@ -178,6 +179,7 @@ describe('the operator, on a real API server', () => {
     });
     assert.equal(check?.status?.verdict, 'Equal');
     assert.deepEqual(check.status.verificationStatus, counts);
+    assert.equal(check.status.verifier?.image, playedImage);
     assert.deepEqual(verifier.commandNames, ['check', 'writesOff']);
     await until(
       'the verifier is removed',
@@ -188,7 +190,9 @@ describe('the operator, on a real API server', () => {
     const rest = await ground.untilSync(
       namespace,
       'no pods',
-      ({ readyInstances }) => readyInstances === '0/0',
+      // While the pod is being deleted, its container still runs.
+      ({ readyInstances, instances }) =>
+        readyInstances === '0/0' && instances?.[0]?.image === undefined,
     );
     assert.equal(readiness(rest), 'True Committed');
     assert.deepEqual(rest.instances, [

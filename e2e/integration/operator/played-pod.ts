@@ -6,12 +6,21 @@ import type { KubeObject } from '../../../operator/kube/resource.ts';
 
 const { signal } = new AbortController();
 
+/** What the containers of played pods run. */
+export const playedImage = `example.dev/clustersync@sha256:${'5f'.repeat(32)}`;
+/** As a runtime reports it. */
+const imageID = `docker-pullable://${playedImage}`;
+
 /** Does what the controllers of Kubernetes and a kubelet would do: runs a pod of a StatefulSet. */
 export async function runPod(
   client: KubeClient,
   set: StatefulSet,
   address: string,
-  { index = 0, containerID = 'test://1' } = {},
+  {
+    index = 0,
+    containerID = 'test://1',
+    nodeName,
+  }: { readonly index?: number; readonly containerID?: string; readonly nodeName?: string } = {},
 ): Promise<void> {
   const { namespace = '' } = set.metadata;
   const name = `${set.metadata.name}-${index}`;
@@ -22,7 +31,8 @@ export async function runPod(
   if (!(await client.find(pods, { namespace, name }, { signal }))) {
     const ownerReferences = [controllerReference(set)];
     const metadata = { namespace, name, labels, annotations, ownerReferences };
-    await client.create<KubeObject>(pods, { metadata, spec: template.spec } as never, { signal });
+    const spec = { ...template.spec, ...(nodeName !== undefined && { nodeName }) };
+    await client.create<KubeObject>(pods, { metadata, spec } as never, { signal });
   }
   const status = {
     podIP: address,
@@ -32,7 +42,7 @@ export async function runPod(
       {
         name: container.name,
         image: '',
-        imageID: '',
+        imageID,
         ready: true,
         restartCount: 0,
         containerID,
@@ -57,7 +67,7 @@ export async function crashPod(
     conditions: [{ type: 'Ready', status: 'False' }],
     containerStatuses: [
       {
-        ...{ name, image: '', imageID: '', ready: false, restartCount },
+        ...{ name, image: '', imageID, ready: false, restartCount },
         state: { waiting: { reason: 'CrashLoopBackOff' } },
         lastState: { terminated: { exitCode: 137, reason: 'OOMKilled' } },
       },

@@ -49,7 +49,7 @@ export class PodProcess implements AsyncDisposable {
       const args = (container?.args ?? []).map((arg) =>
         arg
           .replace('=/etc/clustersync/', `=${folder.path}/etc/clustersync/`)
-          .replace('--host=0.0.0.0', `--host=${address}`),
+          .replace('--host=::', `--host=${address}`),
       );
       const variable = container?.env?.find(({ valueFrom }) => valueFrom?.fieldRef !== undefined);
       const plain = (container?.env ?? []).flatMap(({ name, value }) =>

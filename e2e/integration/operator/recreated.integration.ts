@@ -1,19 +1,11 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
-import {
-  networkPolicies,
-  pods,
-  secrets,
-  services,
-  statefulSets,
-} from '../../../operator/kube/builtin-resources.ts';
+import { secrets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
-import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { optionsDigest } from '../../../sync-api/options-digest.ts';
 import { otherOptions } from '../../../sync-api/testing/start-examples.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { until } from '../../ground/until.ts';
 import { uriData } from './custom-resources.ts';
 import { readiness, type OperatorGround } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
@@ -29,32 +21,13 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     ground = started;
   });
 
-  /** Deletes it, and its pod, as the garbage collector of Kubernetes would. */
-  async function deleteSync(namespace: string): Promise<void> {
-    const { client } = ground;
-    await client.delete(clusterSyncs, { namespace, name: 'orders' }, { signal });
-    await until('it is gone', async () => {
-      return (await ground.get(clusterSyncs, namespace, 'orders')) === undefined;
-    });
-    await collectGarbage(namespace);
-    const pod = { namespace, name: `${operand}-0` };
-    await client.delete(pods, pod, { signal, gracePeriodSeconds: 0 });
-  }
+  before(async () => {
+    await ground.server.startGarbageCollector();
+  });
 
-  /** Deletes what belongs to a ClusterSync that is gone: the operator may make some of it while that is being deleted. */
-  async function collectGarbage(namespace: string): Promise<void> {
-    const owner = await ground.get(clusterSyncs, namespace, 'orders');
-    for (const resource of [statefulSets, services, networkPolicies]) {
-      const found = await ground.get<KubeObject>(resource, namespace, operand);
-      const { uid, ownerReferences = [] } = found?.metadata ?? {};
-      if (uid === undefined || ownerReferences[0]?.uid === owner?.metadata.uid) continue;
-      const preconditions = { uid };
-      await ground.client.delete<KubeObject>(
-        resource,
-        { namespace, name: operand },
-        { signal, preconditions },
-      );
-    }
+  async function deleteSync(namespace: string): Promise<void> {
+    await ground.client.delete(clusterSyncs, { namespace, name: 'orders' }, { signal });
+    await ground.untilCollected(namespace);
   }
 
   const filter = [{ database: 'shop', collectionsRegex: { pattern: 'a' } }];
@@ -77,10 +50,6 @@ describe('a ClusterSync that is deleted and created again, on a real API server'
     expected: string,
   ) {
     await ground.createSync(namespace, spec);
-    await until('it is made, and what belongs to another one is gone', async () => {
-      await collectGarbage(namespace);
-      return (await ground.get(statefulSets, namespace, operand)) !== undefined;
-    });
     await ground.runPod(await ground.untilMade(namespace, operand), address);
     return await ground.untilSync(namespace, expected, (now) => readiness(now) === expected);
   }

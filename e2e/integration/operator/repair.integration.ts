@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { MongoClient } from 'mongodb';
 import type { ClusterSyncStatus } from '../../../operator/api/clustersync.ts';
-import { events, secrets } from '../../../operator/kube/builtin-resources.ts';
+import { events } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { rollOver } from '../syncer/roll-over.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, copying, StandIn } from './stand-in.ts';
@@ -80,9 +79,7 @@ describe('a repair by the operator, on a real API server', () => {
     await items.insertMany(rows);
     const [from, to] = sets;
     assert.ok(from && to);
-    const { namespace, address } = await ground.newPlace(from.uri('syncer'));
-    const data = uriData(to.uri('syncer'));
-    await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
+    const { namespace, address } = await ground.newPlace(from.uri('syncer'), to.uri('syncer'));
     const repairOf = (token: string) => ({ repair: { token } });
     await ground.createSync(namespace, {
       ...{ includeNamespaces: [{ database: 'shop' }], ...repairOf('zero') },

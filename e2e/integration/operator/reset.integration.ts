@@ -2,21 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { MongoClient } from 'mongodb';
 import { clusterSyncs, type ClusterSync } from '../../../operator/api/clustersync.ts';
-import {
-  events,
-  networkPolicies,
-  pods,
-  secrets,
-  services,
-  statefulSets,
-  type StatefulSet,
-} from '../../../operator/kube/builtin-resources.ts';
+import { events, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
-import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { until } from '../../ground/until.ts';
-import { uriData } from './custom-resources.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, StandIn } from './stand-in.ts';
@@ -42,6 +32,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     assert.ok(from && to);
     source = new MongoClient(from.uri('admin'));
     destination = new MongoClient(to.uri('admin'));
+    await ground.server.startGarbageCollector();
     operator = await RunningOperator.start(ground.kubeconfig);
   });
 
@@ -75,11 +66,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
   async function newPlace(): Promise<Pick<Scene, 'namespace' | 'address'>> {
     const [from, to] = sets;
     assert.ok(from && to);
-    const place = await ground.newPlace(from.uri('syncer'));
-    const { namespace } = place;
-    const data = uriData(to.uri('syncer'));
-    await ground.client.patch(secrets, { namespace, name: 'new-uri' }, { data }, { signal });
-    return place;
+    return await ground.newPlace(from.uri('syncer'), to.uri('syncer'));
   }
 
   let containers = 0;
@@ -97,20 +84,6 @@ describe('the end of a sync by the operator, on a real API server with real sync
 
   async function deleteSync(namespace: string): Promise<void> {
     await ground.client.delete(clusterSyncs, { namespace, name: 'orders' }, { signal });
-  }
-
-  async function isThere(namespace: string): Promise<boolean> {
-    return (await ground.get(clusterSyncs, namespace, 'orders')) !== undefined;
-  }
-
-  async function untilGone(namespace: string): Promise<void> {
-    await until('the ClusterSync is gone', async () => !(await isThere(namespace)));
-    // As the garbage collector of Kubernetes does.
-    const now = { signal, gracePeriodSeconds: 0 };
-    await ground.client.delete(statefulSets, { namespace, name: 'orders-syncer' }, now);
-    for (const resource of [services, networkPolicies])
-      await ground.client.delete<KubeObject>(resource, { namespace, name: 'orders-syncer' }, now);
-    await ground.client.delete(pods, { namespace, name: 'orders-syncer-0' }, now);
   }
 
   async function eventOf(namespace: string, reason: string): Promise<string> {
@@ -167,7 +140,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     assert.equal(await copied(), documents);
     await eventOf(namespace, 'StartedOver');
     await deleteSync(namespace);
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
   });
 
   it('startOver with initialData Present keeps the copy, and brings only what differs', async () => {
@@ -193,7 +166,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     assert.equal(await copied(), documents);
     assert.deepEqual(await collectionOf(), kept);
     await deleteSync(namespace);
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
   });
 
   it('onDelete Clean: kept until it is done, by the next operator and the next syncer', async () => {
@@ -219,7 +192,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     await first[Symbol.asyncDispose]();
     await using second = await runSyncer(place);
     await restartOperator();
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
     assert.deepEqual(await destination.db('shop').listCollections().toArray(), []);
     assert.equal(await destination.db('mine').collection('notes').countDocuments(), 1);
     assert.equal(await isBlocked(), false);
@@ -238,7 +211,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     await untilInSync(namespace);
     assert.equal(await isBlocked(), true);
     await deleteSync(namespace);
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
     assert.equal(await isBlocked(), false);
     assert.equal(await copied(), documents);
     assert.equal(await storedSyncs(), 0);
@@ -253,7 +226,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     const syncer = await runSyncer(place);
     const before = await untilInSync(namespace);
     await deleteSync(namespace);
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
     const note = await eventOf(namespace, 'LeftUnfinished');
     assert.match(note, /a copy of about [1-9][0-9]* bytes on new, writes .* blocked on new,/);
     assert.match(note, /the same spec resumes from there/);
@@ -267,7 +240,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     assert.equal(startOf(await untilInSync(namespace)), startOf(before));
     assert.equal(await resets(next), 0);
     await deleteSync(namespace);
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
   });
 
   it('onDelete Clean that cannot be carried out says so, and goes with Keep', async () => {
@@ -293,7 +266,7 @@ describe('the end of a sync by the operator, on a real API server with real sync
     await until('it is tried', () => syncer.commandNames.includes('reset'));
     await eventOf(namespace, 'ClusterUnreachable');
     await ground.patchSync(namespace, { onDelete: 'Keep' });
-    await untilGone(namespace);
+    await ground.untilCollected(namespace);
   });
 
   function startOf({ instances }: NonNullable<ClusterSync['status']>): unknown {

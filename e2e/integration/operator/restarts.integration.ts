@@ -3,7 +3,7 @@ import { events, pods, statefulSets } from '../../../operator/kube/builtin-resou
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { until } from '../../ground/until.ts';
 import { readiness, type OperatorGround } from './operator-ground.ts';
-import { crashPod } from './played-pod.ts';
+import { crashPod, playedImage } from './played-pod.ts';
 import { applying, StandIn } from './stand-in.ts';
 import { useOperatorGround } from './use-operator-ground.ts';
 
@@ -43,6 +43,7 @@ describe('a syncer that ends again and again, on a real API server', () => {
       assert.match(ready?.message ?? '', /; last time with exit code 137 \(OOMKilled\)$/);
       const stalled = findCondition(status.conditions, 'Stalled')?.status;
       assert.equal(stalled, count < 5 ? undefined : 'True', `after ${count}`);
+      assert.equal(status.instances?.[0]?.image, playedImage);
       await ground.runPod(set, address, { containerID: `test://again-${count}` });
       await isInSync();
     }

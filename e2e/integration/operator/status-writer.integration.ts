@@ -42,4 +42,41 @@ describe('StatusWriter, on a real API server', () => {
     await clock.advance(2_000);
     assert.equal(await change(), 'written');
   });
+
+  it('knows what it has written last, however many writes the watch lags behind', async () => {
+    const metadata = { namespace: 'default', name: 'lagging' };
+    const object = { metadata, spec: smallestSpec };
+    const sync = (await client.create<KubeObject>(clusterSyncs, object, { signal })) as ClusterSync;
+    const writer = new StatusWriter<NonNullable<ClusterSync['status']>, ClusterSync>(
+      client,
+      clusterSyncs,
+      () => true,
+      new FakeClock(),
+    );
+    let cached = sync;
+    const write = async (startedAt: string): Promise<ClusterSync> => {
+      const result = await writer.write(writer.current(cached), { startedAt }, signal);
+      assert.equal(result.kind, 'written', startedAt);
+      return await client.get(clusterSyncs, metadata, { signal });
+    };
+    const times = Array.from({ length: 18 }, (_, hour) => {
+      return `2026-01-01T${String(hour).padStart(2, '0')}:00:00Z`;
+    });
+    const versions: ClusterSync[] = [];
+    for (const time of times.slice(0, 15)) {
+      versions.push(await write(time));
+      assert.equal(writer.current(cached).status?.startedAt, time);
+    }
+    // The watch delivers some of them, and then the rest.
+    for (const [index, delivered] of [versions[9], versions.at(-1)].entries()) {
+      assert.ok(delivered);
+      cached = delivered;
+      assert.equal(writer.current(cached).status?.startedAt, times[14 + index]);
+      await write(times[15 + index] ?? '');
+    }
+    // What others change is not taken for what was written.
+    const spec = { state: 'Paused' };
+    cached = await client.patch(clusterSyncs, metadata, { spec }, { signal });
+    assert.equal(writer.current(cached), cached);
+  });
 });

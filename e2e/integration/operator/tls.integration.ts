@@ -30,10 +30,8 @@ describe('the operator with a syncer that serves HTTPS', () => {
   });
 
   it('waits for the Secret, refuses another authority in one condition, and continues with the right one', async () => {
-    const { namespace, address } = await ground.newPlace();
+    const { namespace, address } = await ground.newPlace(undefined, destination.uri('syncer'));
     const { client } = ground;
-    const uri = Buffer.from(destination.uri('syncer')).toString('base64');
-    await client.patch(secrets, { namespace, name: 'new-uri' }, { data: { uri } }, { signal });
     await ground.createSync(namespace, { syncer: { tls: { secretName: 'orders-tls' } } });
     const waiting = await ground.untilSync(
       namespace,

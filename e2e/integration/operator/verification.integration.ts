@@ -5,12 +5,7 @@ import {
   type SyncVerification,
   type SyncVerificationStatus,
 } from '../../../operator/api/sync-verification.ts';
-import {
-  pods,
-  secrets,
-  statefulSets,
-  type StatefulSet,
-} from '../../../operator/kube/builtin-resources.ts';
+import { pods, statefulSets, type StatefulSet } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
@@ -59,10 +54,9 @@ describe('the operator with a real verifier', () => {
     await itemsOf(destination).insertOne({ _id: 'public' });
     await source.db('left').collection('out').insertOne({});
 
-    const { namespace, address } = await ground.newPlace(sets[0]?.uri('syncer'));
+    const [from, to] = sets.map((set) => set.uri('syncer'));
+    const { namespace, address } = await ground.newPlace(from, to);
     const { client } = ground;
-    const uri = Buffer.from(sets[1]?.uri('syncer') ?? '').toString('base64');
-    await client.patch(secrets, { namespace, name: 'new-uri' }, { data: { uri } }, { signal });
     await using syncer = await StandIn.start(address, 27182, { progress: applying });
     syncer.onCommand = () => {
       syncer.progress = { progress: committed };

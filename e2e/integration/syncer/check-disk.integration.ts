@@ -9,6 +9,7 @@ import { mongodBinary } from '../../ground/mongod/mongod-process.ts';
 import { noSmallDisk, resizeDisk } from '../../ground/mongod/small-disk.ts';
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
+import { createBareUser } from './bare-user.ts';
 import { forward } from './cluster-pair.ts';
 
 const MB = 1_000_000;
@@ -16,16 +17,6 @@ const MB = 1_000_000;
 /** More than what any destination has room for, of documents that a server cannot compress. */
 const copiedBytes = 120 * MB;
 const documentBytes = 4 * MB;
-
-/** The actions without which a destination cannot be used: dbStats, which tells the size of the disk, is not one of them. */
-const neededActions = {
-  cluster: ['appendOplogNote', 'getParameter', 'listDatabases', 'replSetGetConfig'],
-  collections: [
-    ...['find', 'insert', 'update', 'remove', 'bypassDocumentValidation', 'createCollection'],
-    ...['createIndex', 'dropCollection', 'dropIndex', 'collMod', 'renameCollectionSameDB'],
-    ...['listCollections', 'listIndexes'],
-  ],
-};
 
 describe('POST /check of the disk of the destination', function () {
   this.timeout(120_000);
@@ -115,13 +106,7 @@ describe('POST /check of the disk of the destination', function () {
     await using destination = await startReplicaSet({ members: 1, name: 'destination' });
     await using client = new MongoClient(destination.uri('admin'));
     const admin = client.db('admin');
-    const privileges = [
-      { resource: { cluster: true }, actions: neededActions.cluster },
-      { resource: { db: '', collection: '' }, actions: neededActions.collections },
-    ];
-    await admin.command({ createRole: 'bare', privileges, roles: [] });
-    await admin.command({ createUser: 'bare', pwd: 'secret', roles: ['bare'] });
-    const asBare = destination.uri('syncer').replace(/\/\/.*@/, '//bare:secret@');
+    const asBare = await createBareUser(client, destination.uri('syncer'));
     const [first, ...others] = await found(asBare);
     assert.deepEqual(others, []);
     assert.match(

@@ -190,7 +190,7 @@ describe('the copy of a collection is complete only where the stored state prove
   it('a collection whose record was lost stops the sync by name', async () => {
     await loseCollection(async () => {
       await Promise.resolve();
-    }, /CopyIncomplete.*shop\.last is not stored any more/);
+    }, /CopyIncomplete.*shop\.last is no longer stored/);
   });
 
   it('a collection whose record was lost before another process stops the sync by name', async () => {

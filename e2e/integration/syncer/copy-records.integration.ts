@@ -45,7 +45,7 @@ describe('what is recorded of a copy', () => {
       { collection: uuid, index: 1, min: { _id: 1 }, max: null },
     ];
     assert.ok(first && second);
-    await store.putPartitions(uuid, [first, second]);
+    await store.partitions.put(uuid, [first, second]);
     for (const other of [
       { ...first, max: { _id: 2 } },
       { ...second, min: { _id: 2 } },
@@ -65,7 +65,7 @@ describe('what is recorded of a copy', () => {
     const former = bounds.slice(1).map((max, index): Partition => {
       return { collection: uuid, index, min: bounds[index] ?? null, max };
     });
-    await store.putPartitions(uuid, former);
+    await store.partitions.put(uuid, former);
     // What marks the division as whole comes last.
     const end = { '_id.collection': uuid, '_id.index': -1 };
     const stored = cluster.decoded.db('clustersync_internal').collection('partitions');
@@ -75,7 +75,7 @@ describe('what is recorded of a copy', () => {
       { collection: uuid, index: 1, min: { _id: 5 }, max: null },
     ];
     assert.ok(first && second);
-    await store.putPartitions(uuid, [first, second]);
+    await store.partitions.put(uuid, [first, second]);
     const found = (await evidence())?.partitions?.map(({ index, min, max }) => {
       return [index, min === null, max === null];
     });

@@ -168,7 +168,7 @@ describe('limits by what is measured', () => {
       { cluster0: user.uri },
     );
     const warning =
-      'limits: holdBack.maxReplicationLagSeconds does not hold: the user of the source may not run replSetGetStatus: grant it the role clusterMonitor';
+      'limits: holdBack.maxReplicationLagSeconds does not apply: the user of the source may not run replSetGetStatus: grant it the role clusterMonitor';
     assert.deepEqual(limitWarnings(await syncer.progress()), [warning]);
     const admin = pair.source.client.db('admin');
     await admin.command({ grantRolesToUser: 'bare', roles: ['clusterMonitor'] });

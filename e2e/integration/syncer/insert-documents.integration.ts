@@ -5,10 +5,9 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { idElement } from '../../../mongo/raw-bson.ts';
 import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
 import { insertDocuments } from '../../../syncer/destination/insert-documents.ts';
 import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { forward, useClusterPair } from './cluster-pair.ts';
+import { useClusterPair } from './cluster-pair.ts';
 import { idsOfEveryType } from './every-id.ts';
 
 describe('documents that are copied again', () => {
@@ -83,7 +82,6 @@ function contextOf(
     destination: deploymentOf(destination, { kind: 'replicaSet', shards: [] }),
     signal: AbortSignal.timeout(60_000),
     logger: createLogger('syncer', 'fatal'),
-    options: parseStartBody(forward),
     leftIndexes: {
       leave: async (_namespace, name) => {
         await Promise.resolve(left.push(name));

@@ -81,7 +81,7 @@ describe('names that are not UTF-8', () => {
     });
   }
 
-  it('are passed over where they are excluded', async () => {
+  it('are skipped where they are excluded', async () => {
     await rename(data(), 'other');
     const excludeNamespaces = [{ database: 'data', collections: [shown] }];
     await using syncer = await pair.syncing({ excludeNamespaces });
@@ -91,7 +91,7 @@ describe('names that are not UTF-8', () => {
     await pair.assertEqual({ exclude: [`data.${shown}`] });
   });
 
-  it('are passed over where they are gone again', async () => {
+  it('are skipped where they are gone again', async () => {
     await using syncer = await pair.syncing();
     await syncer.post('pause', {});
     await syncer.waitFor(({ state }) => state === 'PAUSED');

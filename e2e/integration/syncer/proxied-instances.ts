@@ -7,11 +7,12 @@ import { byRole, instancesOf, type Instances } from './instances.ts';
 /** Two instances, and a proxy between each and the primary of the destination. */
 export interface ProxiedInstances extends AsyncDisposable {
   readonly instances: Instances;
-  /** Waits until both can commit and one coordinates. Returns that one, what stands in front of the destination, and the other. */
+  /** Waits until both can commit and one coordinates. Returns that one, what stands in front of the destination, and the same of the other. */
   roles(): Promise<{
     readonly coordinator: SyncerProcess;
     readonly proxy: TcpProxy;
     readonly other: SyncerProcess;
+    readonly otherProxy: TcpProxy;
   }>;
 }
 
@@ -38,9 +39,9 @@ export async function startProxied(
       await instances.waitFor(({ canCommit }) => canCommit);
       const [coordinator, other] = await byRole(instances);
       assert.ok(coordinator && other);
-      const proxy = proxies.get(coordinator);
-      assert.ok(proxy);
-      return { coordinator, proxy, other };
+      const [proxy, otherProxy] = [proxies.get(coordinator), proxies.get(other)];
+      assert.ok(proxy && otherProxy);
+      return { coordinator, proxy, other, otherProxy };
     },
     [Symbol.asyncDispose]: async () => {
       await moved.disposeAsync();

@@ -5,9 +5,7 @@ import { deploymentOf } from '../../../mongo/deployment.ts';
 import { serverCode } from '../../../mongo/server-errors.ts';
 import { createLogger } from '../../../service/logger.ts';
 import { DestinationDocuments } from '../../../syncer/destination/destination-documents.ts';
-import { parseStartBody } from '../../../syncer/options/command-bodies.ts';
 import { startReplicaSet } from '../../ground/mongod/replica-set.ts';
-import { forward } from './cluster-pair.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
 const appName = 'refused update';
@@ -26,7 +24,6 @@ describe('an update of which one statement is refused', () => {
       destination: deploymentOf(client, { kind: 'replicaSet', shards: [] }),
       signal: AbortSignal.timeout(60_000),
       logger: createLogger('syncer', 'fatal'),
-      options: parseStartBody(forward),
       leftIndexes: {
         leave: async () => {
           await Promise.reject(new Error('no index refuses one'));

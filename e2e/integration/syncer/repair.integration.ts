@@ -15,7 +15,7 @@ import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { byId, idsOfEveryType, type Row } from './every-id.ts';
 import { rollOver } from './roll-over.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
-import { canBeSlow, failCommandsWith } from './slow-commands.ts';
+import { canBeSlow, failCommands, failCommandsWith, slowCommands } from './slow-commands.ts';
 
 /** Documents in a collection that is compared in several ranges, with tiny partitions. */
 const documentCount = 3_000;
@@ -128,6 +128,30 @@ describe('a repair', () => {
       });
       await commitAndWait(syncer);
       await pair.assertEqual();
+    });
+  }
+
+  for (const what of ['has failed', 'is slow'] as const) {
+    it(`counts what an attempt that ${what} has only deleted, and what it has compared before that`, async () => {
+      const selected = { database: 'shop', collections: ['same'] };
+      await using syncer = await pair.syncing({ includeNamespaces: [selected] }, options);
+      const copies = pair.destination.client.db('shop').collection('same');
+      await copies.insertMany(Array.from({ length: 5 }, () => ({ isExtra: true })));
+      await copies.updateMany({ n: { $exists: true } }, { $set: { text: 'damaged' } });
+      await using obstacle =
+        what === 'is slow'
+          ? await slowCommands(pair.source, ['find'], 3_000, 'shop.same')
+          : await failCommands(pair.source, ['find'], 'shop.same');
+      assert.equal((await syncer.post('repair', {})).status, 200);
+      await obstacle.reached(1);
+      if (what === 'is slow') {
+        const { reconciliation: early } = await syncer.progress();
+        assert.deepEqual(early, { comparedDocuments: 2, changedDocuments: 5 });
+      }
+      await obstacle[Symbol.asyncDispose]();
+      const { reconciliation } = await syncer.waitFor(({ canCommit }) => canCommit);
+      assert.deepEqual(reconciliation, { comparedDocuments: 2, changedDocuments: 2 + 5 });
+      await commitAndWait(syncer);
     });
   }
 

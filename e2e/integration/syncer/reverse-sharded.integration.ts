@@ -203,7 +203,8 @@ describe('reverse between sharded clusters', () => {
     ] as const)
       assert.deepEqual((await keys.findOne({ _id: ns }))?.key, key, ns);
     const far = (await old().onShards('shop.made'))[old().cluster.shards[1] ?? ''];
-    assert.deepEqual(far?.length, 100);
+    // What is outside of the zone may be there, too: a 7.0 server deals such chunks out to all shards.
+    assert.equal(far?.filter(({ k }) => Number(k) >= 300).length, 100);
 
     // What is marked as unique there takes no longer key.
     const { warnings } = await syncer.progress();

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { isDeepStrictEqual } from 'node:util';
 import { MongoServerError, type Document } from 'mongodb';
+import { majorVersion } from '../../../mongo/topology.ts';
+import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import type { Answer, SyncerProgress } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
@@ -367,14 +369,15 @@ describe('several instances on one sync', () => {
     await refused('unique', { k: 1, u: 1 }, { unique: true });
     await refused('near', { place: '2dsphere' });
     await index('later', { k: 1, _id: 1 }, { unique: true });
-    await admin.command({ refineCollectionShardKey: 'shop.placed', key: { k: 1, _id: 1 } });
+    // A 7.0 server refuses that beside a unique index that one shard has.
+    const key = { k: 1, ...(majorVersion(await mongodRelease('source')) < 7 && { _id: 1 }) };
+    if ('_id' in key) await admin.command({ refineCollectionShardKey: 'shop.placed', key });
     await items.insertOne({ _id: 'refined', k: 1_000 });
     // As where a router dies while it asks the shards for an index.
     const { cluster } = pair.destination;
     const [copies] = cluster.shards.map((id) => cluster.shardClient(id).db('shop'));
     await copies?.collection('placed').dropIndex('all');
     await commit(instances);
-
     const left = (await instances.all[0]?.progress())?.warnings ?? [];
     assert.deepEqual(left.toSorted(), [
       `index arrays of shop.placed is omitted: it is not on ${first} of the source`,
@@ -387,7 +390,7 @@ describe('several instances on one sync', () => {
       const names = there.map(({ name }) => String(name)).sort();
       assert.deepEqual(names, ['_id_', 'all', 'k_1', 'later'], shard);
     }
-    assert.deepEqual(await pair.shardKey('shop.placed'), { k: 1, _id: 1 });
+    assert.deepEqual(await pair.shardKey('shop.placed'), key);
     await pair.assertEqual();
   });
 

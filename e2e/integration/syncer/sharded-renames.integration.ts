@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { majorVersion } from '../../../mongo/topology.ts';
+import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait } from './cluster-pair.ts';
 import { useShardedPair } from './sharded-pair.ts';
@@ -41,7 +43,9 @@ describe('a rename on a sharded source, where one shard renames later than anoth
           return (await namesOn('from-1')).includes('target');
         });
         if (isKilled) {
-          await until('it has the rename', async () => (await syncer.log()).includes('"rename"'));
+          // On 7.0.28, only the primary shard, which is the slow one, tells of it: the other's entry counts as a migration's.
+          if (majorVersion(await mongodRelease('source')) < 7)
+            await until('it has the rename', async () => (await syncer.log()).includes('"rename"'));
           await syncer.kill('SIGKILL');
         }
         await target.insertOne({ _id: 1 });

@@ -53,6 +53,7 @@ const kinds = {
     'appendOplogNote',
     'buildInfo',
     'collMod',
+    'collStats',
     'collStats of local',
     'connectionStatus',
     'create',

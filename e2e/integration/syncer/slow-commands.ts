@@ -65,15 +65,19 @@ export async function failCommands(
   return await failCommandsWith(side, commands, shutdownInProgress, namespace);
 }
 
-/** Makes a server answer some commands of the syncer on one namespace with an error of this code. */
+/**
+ * Makes a server answer some commands of the syncer on one namespace with an error of this code.
+ * @param skipped - how many pass before the first that fails.
+ */
 export async function failCommandsWith(
   side: Side,
   commands: readonly string[],
   errorCode: number,
   namespace: string,
+  skipped = 0,
 ): Promise<Obstacle> {
   const data = { failCommands: commands, errorCode, appName, namespace };
-  return await setFailPoint(side, 'failCommand', data);
+  return await setFailPoint(side, 'failCommand', data, modeAfter(skipped));
 }
 
 /** Makes all shards of a cluster, or some, take longer for some commands of anybody, the cluster's own too. */
@@ -132,8 +136,11 @@ export async function holdCommands(
   skipped = 0,
 ): Promise<Obstacle> {
   const data = namespace ? { nss: namespace } : {};
-  const mode = skipped > 0 ? { skip: skipped } : 'alwaysOn';
-  return await setFailPoint(side, holdingPoints[command], data, mode);
+  return await setFailPoint(side, holdingPoints[command], data, modeAfter(skipped));
+}
+
+function modeAfter(skipped: number): Document | 'alwaysOn' {
+  return skipped > 0 ? { skip: skipped } : 'alwaysOn';
 }
 
 async function setFailPoint(

@@ -142,7 +142,8 @@ describe('contract 4.1: what start refuses because of the clusters', () => {
       });
       await until('an answer', async () => {
         const { body } = await nothing.getProgress();
-        return String(body['error']).startsWith('MissingPrivileges: not authorized on admin');
+        const named = 'MissingPrivileges: cluster1 (spec.destination): not authorized on admin';
+        return String(body['error']).startsWith(named);
       });
       assert.equal((await nothing.post('start', forward)).body['error'], 'MissingPrivileges');
       await using noReverse = await pair.syncer({ cluster0: as('source', 'forward') });

@@ -1,17 +1,86 @@
 import assert from 'node:assert/strict';
+import type { Db, Document } from 'mongodb';
+import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import { reliableMs } from '../../../syncer/store/instance-ownership.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
+import { freezeProcess } from '../../ground/freeze-process.ts';
+import { commandKind } from './command-kind.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { isBlocked } from './reset-outcome.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, delayNext, slowCommands } from './slow-commands.ts';
 
 const count = 12_000;
+const success = { status: 200, body: { success: true } };
+
+/** The question by which a process makes sure that a command which it is about to store is not stored yet. */
+const isAboutToBeStored = (bytes: Buffer): boolean =>
+  commandKind(bytes) === 'find of the state' && bytes.includes('received.0');
 
 describe('a syncer whose place another process has taken', () => {
   const pair = useClusterPair({ parameters: canBeSlow });
   beforeEach(async () => {
     await pair.reset();
   });
+
+  const stateDatabase = (): Db => pair.destination.client.db('clustersync_internal');
+
+  async function instance(): Promise<Document | null> {
+    return await stateDatabase().collection('instances').findOne();
+  }
+
+  /** Which process has the place. */
+  async function holder(): Promise<unknown> {
+    return (await instance())?.['incarnation'];
+  }
+
+  async function heartbeatMs(): Promise<number> {
+    return ((await instance())?.['heartbeatAt'] as Date | undefined)?.getTime() ?? NaN;
+  }
+
+  /** A proxy before the primary of the destination, and the address of that by way of it. */
+  async function proxied(): Promise<readonly [TcpProxy, URL]> {
+    const { set } = pair.destination;
+    const uri = new URL(set.directUri('syncer', await set.primary()));
+    const proxy = await TcpProxy.start(Number(uri.port));
+    uri.port = String(proxy.port);
+    return [proxy, uri];
+  }
+
+  /** The same, polled to see whether it is there: a connection with a pending read ends when a frozen process continues. */
+  async function proxiedAndPolled(): Promise<readonly [TcpProxy, string]> {
+    const [proxy, uri] = await proxied();
+    uri.searchParams.set('serverMonitoringMode', 'poll');
+    return [proxy, uri.href];
+  }
+
+  /** Freezes a process once it sends something of a kind. @returns what waits for that. */
+  function freezeAt(
+    proxy: TcpProxy,
+    frozen: SyncerProcess,
+    isOfKind: (bytes: Buffer) => boolean,
+  ): () => Promise<void> {
+    let isFrozen = false;
+    proxy.strandAt((bytes) => {
+      if (!isFrozen && isOfKind(bytes)) {
+        isFrozen = true;
+        freezeProcess(frozen.pid ?? NaN);
+      }
+      return false;
+    });
+    return async () => {
+      await until('it is about to store the command', () => isFrozen);
+    };
+  }
+
+  /** Another process, whose claim of the place is held for two seconds: so far it has read the sync. */
+  async function claimingLate(): Promise<SyncerProcess> {
+    const namespace = 'clustersync_internal.instances';
+    const reached = await delayNext(pair.destination, 'findAndModify', 2_000, { namespace });
+    const next = await pair.syncer();
+    await reached();
+    return next;
+  }
 
   it('was frozen, and does not write what it had in hand over what the other one has written since', async () => {
     const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
@@ -41,13 +110,39 @@ describe('a syncer whose place another process has taken', () => {
     await pair.assertEqual();
   });
 
+  it('was frozen in the copy, and does not bring back what has been deleted since', async () => {
+    const items = pair.source.client.db('shop').collection<{ _id: number; text: string }>('items');
+    // More than is read and sent at a time.
+    const text = 'x'.repeat(4_000);
+    await items.insertMany(Array.from({ length: count }, (_, _id) => ({ _id, text })));
+    const cluster1 = pair.destination.set.uri('syncer', { serverMonitoringMode: 'poll' });
+    await using frozen = await pair.syncer({ cluster1 });
+    const slow = await slowCommands(pair.destination, ['insert'], 1_000, 'shop.items');
+    await frozen.start(forward);
+    await frozen.waitFor(({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 0);
+    await frozen.kill('SIGSTOP');
+    await slow[Symbol.asyncDispose]();
+    const copies = pair.destination.client.db('shop').collection('items');
+    assert.ok((await copies.countDocuments()) < count, 'it is not done with the copy');
+
+    await items.deleteMany({ _id: { $gte: 1 } });
+    await using next = await pair.syncer();
+    await next.waitFor(({ canCommit }) => canCommit);
+    await until('all is applied', async () => (await copies.countDocuments()) === 1);
+    await frozen.kill('SIGCONT');
+    await until('the end of the one before', async () =>
+      (await frozen.log()).includes('"error":"SupersededByOtherInstance"'),
+    );
+    assert.equal(await copies.countDocuments(), 1);
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+
   it('was cut off, and does not do so either when it reaches the destination again', async () => {
     const items = pair.source.client.db('shop').collection<{ _id: number }>('items');
     await items.insertOne({ _id: -1 });
-    const { set } = pair.destination;
-    const uri = new URL(set.directUri('syncer', await set.primary()));
-    await using proxy = await TcpProxy.start(Number(uri.port));
-    uri.port = String(proxy.port);
+    const [started, uri] = await proxied();
+    await using proxy = started;
     await using cutOff = await pair.syncing({}, { cluster1: uri.href });
     const slow = await slowCommands(pair.destination, ['insert'], 3_000, 'shop.items');
     await items.insertMany(Array.from({ length: 3_000 }, (_, _id) => ({ _id })));
@@ -85,7 +180,7 @@ describe('a syncer whose place another process has taken', () => {
     const slow = await slowCommands(pair.destination, ['appendOplogNote'], 3_000);
     const started = frozen.post('start', { ...forward, enableUserWriteBlocking: true });
     const answered = started.catch(() => undefined);
-    const state = pair.destination.client.db('clustersync_internal').collection('sync');
+    const state = stateDatabase().collection('sync');
     await until('the sync is stored', async () => (await state.countDocuments()) > 0);
     await frozen.kill('SIGSTOP');
     await slow[Symbol.asyncDispose]();
@@ -97,5 +192,153 @@ describe('a syncer whose place another process has taken', () => {
     const answer = await answered;
     assert.equal(await isBlocked(pair.destination), false);
     assert.deepEqual([answer?.status, answer?.body['error']], [500, 'SupersededByOtherInstance']);
+  });
+
+  it('was frozen with a commit in hand, and does not store it when users are told that there is none', async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    const [started, cluster1] = await proxiedAndPolled();
+    await using proxy = started;
+    await using frozen = await pair.syncing({}, { cluster1 });
+    const isFrozen = freezeAt(proxy, frozen, isAboutToBeStored);
+    const answered = frozen.post('commit', {});
+    await isFrozen();
+
+    await using next = await pair.syncer();
+    const { state } = await next.waitFor(
+      ({ canCommit, commitUnderWay }) => canCommit && commitUnderWay === false,
+    );
+    assert.equal(state, 'RUNNING');
+    // Whoever trusts that lets the applications write again.
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 2 });
+    await frozen.kill('SIGCONT');
+    const { body } = await answered;
+    assert.deepEqual([body['success'], body['error']], [false, 'SupersededByOtherInstance']);
+    const after = await next.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual([after.state, after.commitUnderWay], ['RUNNING', false]);
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 3 });
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+
+  it('stores no command, and does not take the place back', async () => {
+    const items = pair.source.client.db('shop').collection('items');
+    await items.insertOne({ n: 1 });
+    await using former = await pair.syncing();
+    assert.deepEqual(await former.post('pause', {}), success);
+    await using next = await pair.syncer();
+    assert.deepEqual(await next.post('resume', {}), success);
+    await next.waitFor(({ canCommit }) => canCommit);
+    assert.deepEqual(await next.post('pause', {}), success);
+    for (const [command, body] of [
+      ['resume', {}],
+      ['limits', { maxCopyDocumentsPerSecond: 200 }],
+    ] as const) {
+      const { body: answer } = await former.post(command, body);
+      assert.equal(answer['error'], 'SupersededByOtherInstance', command);
+    }
+    await items.insertOne({ n: 2 });
+    const { state, limits } = await next.progress();
+    assert.deepEqual([state, limits?.requested], ['PAUSED', {}]);
+    assert.deepEqual(await next.post('resume', {}), success);
+    await next.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+
+  for (const [state, before, command, isAboutTo] of [
+    ['PAUSED', 'pause', 'resume', (bytes: Buffer) => commandKind(bytes) === 'find of the state'],
+    ['COMMITTED', 'commit', 'reverse', isAboutToBeStored],
+  ] as const)
+    it(`has never worked, as the sync is ${state}, and stores no command that it had in hand`, async () => {
+      await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+      await using first = await pair.syncing({ reversible: true, enableUserWriteBlocking: true });
+      assert.deepEqual(await first.post(before, {}), success);
+      await first.waitFor((progress) => progress.state === state);
+      await first.kill();
+      const former = await holder();
+      const [started, cluster1] = await proxiedAndPolled();
+      await using proxy = started;
+      await using frozen = await pair.syncer({ cluster1 });
+      await until('it has taken the place', async () => (await holder()) !== former);
+      const own = await holder();
+      const takenMs = await heartbeatMs();
+      const isFrozen = freezeAt(proxy, frozen, isAboutTo);
+      const answered = frozen.post(command, {});
+      await isFrozen();
+      await using next = await pair.syncer();
+      await until('the next one has taken the place', async () => (await holder()) !== own);
+      // Until then it may store the command, which the next one would carry out.
+      await until('its right has lapsed', () => Date.now() > takenMs + reliableMs);
+      await frozen.kill('SIGCONT');
+      const { body } = await answered;
+      assert.deepEqual([body['success'], body['error']], [false, 'SupersededByOtherInstance']);
+      assert.equal((await next.progress()).state, state);
+      const record = await stateDatabase()
+        .collection<{ _id: string; paused: string[] }>('sync')
+        .findOne({ _id: 'sync' });
+      assert.deepEqual(record?.paused, state === 'PAUSED' ? ['syncer'] : []);
+      assert.deepEqual(await next.post(command, {}), success);
+      await next.waitFor(({ canCommit }) => canCommit);
+      await commitAndWait(next);
+      await pair.assertEqual();
+    });
+
+  it('has stored its resume while the other one took the place, which carries it out', async () => {
+    const items = pair.source.client.db('shop').collection('items');
+    await items.insertOne({ n: 1 });
+    await using former = await pair.syncing();
+    assert.deepEqual(await former.post('pause', {}), success);
+    await using next = await claimingLate();
+    assert.deepEqual(await former.post('resume', {}), success);
+    await next.waitFor(({ canCommit }) => canCommit);
+    await former.kill();
+    await items.insertOne({ n: 2 });
+    await commitAndWait(next);
+    await pair.assertEqual();
+  });
+
+  it('has stored its pause while the other one took the place, which does not work', async () => {
+    const items = pair.source.client.db('shop').collection('items');
+    await items.insertOne({ n: 1 });
+    await using former = await pair.syncing();
+    await using next = await claimingLate();
+    assert.deepEqual(await former.post('pause', {}), success);
+    await former.kill();
+    await next.waitFor((progress) => progress.state === 'PAUSED');
+    await items.insertOne({ n: 2 });
+    assert.deepEqual(await next.post('resume', {}), success);
+    const resumedMs = await heartbeatMs();
+    await next.waitFor(({ canCommit }) => canCommit);
+    // Two pieces of work would not agree on whose place it is by their next heartbeats.
+    await until('two heartbeats', async () => (await heartbeatMs()) > resumedMs + 10_000);
+    await commitAndWait(next);
+    assert.doesNotMatch(await next.log(), /SupersededByOtherInstance/);
+    await pair.assertEqual();
+  });
+
+  it('takes limits while it claims its place again, if no other process has taken it', async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    const [started, cluster1] = await proxiedAndPolled();
+    await using proxy = started;
+    await using syncer = await pair.syncing({}, { cluster1 });
+    assert.deepEqual(await syncer.post('pause', {}), success);
+    // As after a minute without commands: on new connections the process asks whether it still has its place.
+    proxy.cut();
+    let isClaiming = false;
+    proxy.strandAt((bytes) => {
+      if (commandKind(bytes) === 'findAndModify of the state' && bytes.includes('claims')) {
+        isClaiming = true;
+        proxy.slow(1_500);
+      }
+      return false;
+    });
+    assert.deepEqual(await syncer.post('resume', {}), success);
+    await until('it claims its place', () => isClaiming);
+    const limited = await syncer.post('limits', { maxCopyDocumentsPerSecond: 200 });
+    assert.deepEqual(limited, success);
+    proxy.slow(0);
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
   });
 });

@@ -8,7 +8,7 @@ import { syncerOptionTable } from '../../../syncer/options/syncer-options.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, failCommands } from './slow-commands.ts';
+import { canBeSlow, failCommands, failCommandsWith } from './slow-commands.ts';
 
 /** Bounds on the work that a sync does, by counts: none of it is about time. */
 describe('a sync does its work once', () => {
@@ -47,6 +47,42 @@ describe('a sync does its work once', () => {
     assert.equal(collectionCopy?.estimatedCopiedBytes, bytes);
     // The sample of the _ids, the catalog and the oplog are read as well.
     assert.ok(read >= documents && read < 1.5 * documents, `${read} of ${documents} documents`);
+    await commitAndWait(syncer);
+    await pair.assertEqual();
+  });
+
+  it('what is copied again after an error counts once: a percentage is never too high', async () => {
+    const { source, destination } = pair;
+    const shop = source.client.db('shop');
+    let bytes = 0;
+    // The large one takes several fetches, and the small ones are copied together.
+    for (const [name, count] of Object.entries({ large: 12_000, small: 20, other: 20 })) {
+      const rows = rowsOf(count);
+      await shop.collection<Row>(name).insertMany(rows);
+      bytes += rows.reduce((sum, row) => sum + BSON.calculateObjectSize(row), 0);
+    }
+    await endPreparation(source);
+    await using syncer = await pair.syncer();
+    const shutdownInProgress = 91;
+    {
+      // The first insert passes.
+      const [code, skipped] = [shutdownInProgress, 1];
+      await using large = await failCommandsWith(
+        destination,
+        ['insert'],
+        code,
+        'shop.large',
+        skipped,
+      );
+      await syncer.start(forward);
+      await large.reached(2);
+    }
+    {
+      await using small = await failCommands(destination, ['insert'], 'shop.small');
+      await small.reached(1);
+    }
+    const { collectionCopy } = await syncer.waitFor(({ canCommit }) => canCommit);
+    assert.equal(collectionCopy?.estimatedCopiedBytes, bytes);
     await commitAndWait(syncer);
     await pair.assertEqual();
   });

@@ -226,9 +226,10 @@ describe('verifier, by hashes', () => {
 
   it('transfers less than 5 % of what it transfers by bytes, where both sides are equal', async () => {
     for (const name of ['a', 'b']) await insertBoth(name, rowsUpTo(70_000, 'x'.repeat(1000)));
-    // Its order is compared, too.
+    // Its order is compared, too. MongoDB 6.0 rounds the size up to the next 256 bytes, and 7.0 does not.
+    const cappedBytes = 117_188 * 256;
     for (const db of [pair.source, pair.destination])
-      await db.createCollection('capped', { capped: true, size: 30_000_000 });
+      await db.createCollection('capped', { capped: true, size: cappedBytes });
     await insertBoth('capped', rowsUpTo(20_000, 'x'.repeat(1000)));
     const [source] = pair.clients;
     assert.ok(source);

@@ -75,7 +75,7 @@ describe('a verification that another process continues, which has another value
     maxBytesPerSecond: ['the same', () => ({ maxBytesPerSecond: 1_000_000 })],
     readPreference: ['the same', () => ({ readPreference: 'nearest' })],
     logLevel: ['the same', () => ({ logLevel: 'info' })],
-    host: ['the same', () => ({ host: '0.0.0.0' })],
+    host: ['the same', () => ({ host: '::' })],
     port: ['the same'],
     apiToken: ['the same'],
     apiTokenHash: ['the same'],

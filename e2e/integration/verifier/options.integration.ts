@@ -110,7 +110,7 @@ describe('options of the verifier', () => {
     });
 
     const refusals: readonly (readonly [Partial<VerifierOptions>, RegExp])[] = [
-      [{ verifyAll: true, includeNamespaces: '[{"database": "a"}]' }, /exclude each other/],
+      [{ verifyAll: true, includeNamespaces: '[{"database": "a"}]' }, /mutually exclusive/],
       [{ includeNamespaces: 'shop' }, /--includeNamespaces: /],
       [{ includeNamespaces: '[]' }, /--includeNamespaces: expected an array of entries/],
       [{ excludeNamespaces: '[{"collections": ["a"]}]' }, /either database or databaseRegex/],

@@ -223,7 +223,7 @@ describe('verifier, attacks on the verdict', () => {
     await session.post('writesOff');
     assert.match(
       await session.untilFailed(),
-      /^CheckFailed: .*told by the change streams: \d+ of \d+ notes are on record/,
+      /^CheckFailed: .*seen by the change streams: \d+ of \d+ notes are on record/,
     );
   });
 

@@ -128,6 +128,25 @@ describe('verifier, the stores of the metadata', () => {
       assert.equal(await partsOnRecord(), 0);
     });
 
+    it('are released of one process and pass, and end only for their next claim', async () => {
+      const tasks = new TaskStore(store());
+      const others = { ...plan, epoch: 2 };
+      await tasks.add(plan, [collection, collection, collection], 0);
+      await tasks.add(others, [collection], 0);
+      const mine = await claimOne(tasks, 'mine');
+      const theirs = await claimOne(tasks, 'theirs');
+      await tasks.claim(others, 1, { owner: 'owner of mine', claim: 'mine' });
+      await tasks.end([ended(await claimOne(tasks, 'ended'))]);
+      await tasks.releaseOf(plan, 'owner of mine');
+      const { added, processing, completed } = await tasks.counts(plan);
+      assert.deepEqual({ added, processing, completed }, { added: 1, processing: 1, completed: 1 });
+      assert.equal((await tasks.counts(others)).processing, 1);
+      await tasks.end([ended(mine), ended(theirs)]);
+      assert.equal((await tasks.counts(plan)).completed, 2);
+      await tasks.end([ended(await claimOne(tasks, 'next'))]);
+      assert.equal(await tasks.isOver(plan), true);
+    });
+
     it('end only for the claim that holds them', async () => {
       const tasks = new TaskStore(store());
       await tasks.add(plan, [collection], 0);

@@ -12,6 +12,7 @@ export const errorCodes = {
   CommandNotFound: 59,
   ShardKeyNotFound: 61,
   ShardNotFound: 70,
+  CommandNotSupported: 115,
   NamespaceNotSharded: 118,
   CannotSplit: 153,
   NotImplemented: 238,
