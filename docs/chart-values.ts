@@ -38,7 +38,7 @@ export function chartValues(valuesText: string, schemaText: string): ChartValue[
 /**
  * The schema of a chart's values. After `@schema`, the comment above a value says what it may be, as YAML; without it, the value may be
  * any of its type, and a map any of texts. A map without a comment is a group.
- * @param schemaText - the former schema, whose definitions stay.
+ * @param schemaText - the previous schema, whose definitions stay.
  * @throws Error as {@link chartValues}.
  */
 export function chartSchema(valuesText: string, schemaText: string): SchemaNode {
@@ -57,7 +57,7 @@ export function chartSchema(valuesText: string, schemaText: string): SchemaNode 
 
 function entriesOf(valuesText: string): readonly Entry[] {
   const { contents } = parseDocument(valuesText);
-  if (!isMap(contents)) throw new Error('values.yaml is no map');
+  if (!isMap(contents)) throw new Error('values.yaml is not a map');
   return entriesIn(contents, '');
 }
 

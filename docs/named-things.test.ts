@@ -16,6 +16,8 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
     'defaultMaxTimeMS',
     'maxBSONDepth',
     'moveCollection',
+    'OP_COMPRESSED',
+    'OP_QUERY',
     'OP_REPLY',
     'printReplicationInfo',
     'querySettings',
@@ -27,7 +29,10 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
   ],
   'Kubernetes and Prometheus': ['MicroTime', 'promtool'],
   'Node.js, browsers and C': ['EventSource', 'MALLOC_ARENA_MAX', 'NODE_V8_COVERAGE', 'onread'],
+  'Argo CD': ['RespectIgnoreDifferences', 'ignoreDifferences'],
+  terminals: ['tmux'],
   zsh: ['fpath'],
+  'Markdown of others': ['GitHub'],
   'kinds of documents and languages': ['OpenAPI', 'TypeScript'],
   'what is written or built': ['dist/sbom.json', 'utils.ts', 'x.ts', 'x.test.ts'],
 };
@@ -138,6 +143,7 @@ describe('codeAndComments', () => {
       '/** Of a. */',
       'const a = 1; // Of b.',
       '  // Of c.',
+      '  /** Of h. */',
       "const url = 'http://d';",
       '/**',
       ' * Of e.',
@@ -146,7 +152,7 @@ describe('codeAndComments', () => {
       "describe('g', () => {});",
     ].join('\n');
     const { code, comments } = codeAndComments(source);
-    assert.deepEqual(comments.match(/\b[a-z]\b/g), ['a', 'b', 'c', 'e']);
+    assert.deepEqual(comments.match(/\b[a-z]\b/g), ['a', 'b', 'c', 'h', 'e']);
     assert.deepEqual(code.match(/\b[a-z]\b/g), ['a', 'd', 'f']);
   });
 });

@@ -1,3 +1,5 @@
+import { commentMark } from './comment-mark.ts';
+
 /** A piece of text that names things of the code: a Markdown file, or the comments of a file. */
 export interface NamingText {
   /** From the root of the checkout. */
@@ -20,7 +22,7 @@ const identifier =
 /** A word, or a call without arguments. */
 const loneWord = /^[A-Za-z_]\w+(?:\(\))?$/;
 
-/** A file of this project by a relative path or its name alone, or a folder with a slash at its end. */
+/** A file of this project by a relative path or only its name, or a folder with a slash at its end. */
 const path = /^(?:[\w.-]+\/)*[\w.-]*[a-z](?:\.(?:ts|md|sh|py|css|svg|dot|yaml|json)|\/)$/;
 
 /**
@@ -60,7 +62,7 @@ function namesIn(text: string, isOfComments: boolean): readonly string[] {
 /** The titles of tests often are names of functions, and outlive them. */
 const title = /(?<=\b(?:describe|it))\(\s*(?:'(?:[^'\\]|\\.)*'|`[^`]*`)/g;
 
-/** The code of a TypeScript file without titles of tests, and its comments. Relies on comments as prettier leaves them. */
+/** The code of a TypeScript file without titles of tests, and its comments: see {@link commentMark}. */
 export function codeAndComments(source: string): {
   readonly code: string;
   readonly comments: string;
@@ -68,10 +70,9 @@ export function codeAndComments(source: string): {
   const code: string[] = [];
   const comments: string[] = [];
   for (const line of source.split('\n')) {
-    const [, before = '', comment] = /^(|.*\s)((?:\/\/|\/\*\*?|\*)(?:\s.*|\/|$))/.exec(line) ?? [];
-    const isComment = comment !== undefined && (before.trim() === '' || comment.startsWith('//'));
-    code.push(isComment ? before : line);
-    if (isComment) comments.push(comment);
+    const mark = commentMark.exec(line);
+    code.push(mark ? line.slice(0, mark.index) : line);
+    if (mark) comments.push(line.slice(mark.index));
   }
   return { code: code.join('\n').replaceAll(title, '('), comments: comments.join('\n') };
 }

@@ -43,7 +43,7 @@ describe('brokenLinks', () => {
     ['#there', 'leads to no heading'],
     ['file.yaml#a', 'has an anchor, and leads to no Markdown'],
     ['../page.md', 'leads out of the checkout'],
-    ['http://example.com', 'is no address by https (page.md)'],
+    ['http://example.com', 'is not an https address (page.md)'],
     ['https://example', 'has no name of a host'],
   ] as const) {
     it(`tells of ${link}`, async () => {

@@ -58,7 +58,7 @@ async function problemWithin(
 
 function problemOfAddress(link: string, page: string): string | undefined {
   const url = URL.parse(link);
-  if (url?.protocol !== 'https:') return `is no address by https (${page})`;
+  if (url?.protocol !== 'https:') return `is not an https address (${page})`;
   return url.hostname.includes('.') ? undefined : 'has no name of a host';
 }
 

@@ -65,7 +65,7 @@ export function readPage(text: string): Page {
         token.attrSet(attribute, link(target));
       }
       const html = markdown.renderer.render(tokens, markdown.options, {});
-      // A wide table is scrolled by itself, not with the page.
+      // A wide table is scrolled on its own, not with the page.
       return html
         .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
         .replaceAll('</table>', '</table></div>');

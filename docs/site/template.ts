@@ -14,10 +14,10 @@ export interface SitePage {
 /** The style sheet of all pages, from the root of the site. */
 export const stylePath = 'style.css';
 
-/** The script of all pages, from the root of the site: what it needs besides is beside it. */
+/** The script of all pages, from the root of the site: what else it needs is beside it. */
 export const scriptPath = 'search/search-box.js';
 
-/** A page as a document: it asks for nothing but the style sheet, the search, and the pictures that it shows. */
+/** A page as a document: it requests only the style sheet, the search, and the pictures that it shows. */
 export function documentOf(page: SitePage, sections: readonly Section[], contents: string): string {
   const to = (path: string): string => relative(dirname(page.path), path);
   return `<!doctype html>

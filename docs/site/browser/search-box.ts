@@ -1,4 +1,4 @@
-// The search of the documentation, as each page has it. It is run as a script and not as a module: it imports types alone.
+// The search of the documentation, as each page has it. It is run as a script and not as a module: it imports only types.
 import type Library from 'minisearch';
 import type { SearchOptions, SearchResult } from 'minisearch';
 import type { Passage } from '../search/passages.ts';
@@ -11,7 +11,7 @@ declare global {
 
 interface Found {
   readonly passage: Passage;
-  /** Words of the passage, as they stand there, in small letters. */
+  /** Words of the passage, as in the text, in small letters. */
   readonly words: readonly string[];
 }
 
@@ -53,7 +53,7 @@ box.addEventListener('submit', (event) => {
 });
 box.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && !results.hidden) {
-    // By itself it would empty the box: so it does the next time.
+    // Without this it would empty the box: so it does the next time.
     event.preventDefault();
     input.focus();
     close();
@@ -202,7 +202,7 @@ function finderOf(passages: readonly Passage[]): (words: string) => Found[] {
     passages.map(({ title, headings, text }, id) => ({
       id,
       title,
-      // What is above it is the heading of others.
+      // What is above it is the heading of another section.
       headings: headings.at(-1) ?? title,
       text,
     })),

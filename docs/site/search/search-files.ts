@@ -3,7 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import type { Passage } from './passages.ts';
 
 /**
- * The scripts of the search by their names. They are no modules: a browser loads none from a page that was opened as a file.
+ * The scripts of the search by their names. They are not modules: a browser loads none from a page that was opened as a file.
  * The first is part of each page, and adds the others when somebody searches.
  */
 export async function searchFiles(passages: readonly Passage[]): Promise<Map<string, string>> {
