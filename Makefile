@@ -15,18 +15,31 @@ help: ## Show this help
 	  /^[a-zA-Z0-9_-]+:.*## / { printf "  \033[36m%-18s\033[0m %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: prerequisites
-prerequisites: # Reports the tools that this machine lacks
-	@e2e/ground/check-prerequisites.sh
+prerequisites: # Reports the tools that this machine lacks: a first look needs less than everything else
+	@$(if $(checked),,e2e/ground/check-prerequisites.sh $(if $(filter-out try mongod,$(MAKECMDGOALS)),,try))
 
-# Marks that npm has installed the packages of this lockfile.
+# Marks that npm has installed the packages of this lockfile. Its warnings of an old Node.js are about that of the system: what is
+# installed runs on the package node, which comes with it.
 node_modules/.installed: package-lock.json | prerequisites
-	npm ci
+	npm ci --loglevel=error
 	@node_modules/.bin/node --version >/dev/null || { echo 'npm did not run the install script of the package node'; exit 1; }
 	@touch $@
 
 .PHONY: clean
 clean: ## Remove build output (not the cache of downloaded tools)
 	rm -rf dist coverage e2e/.artifacts
+
+##@ A first look
+
+# On a new machine most of the time goes to downloads: both at once.
+.PHONY: try
+try: prerequisites ## Move a live replica set to another one, in this terminal: under 2 minutes, with downloads
+	@$(MAKE) --jobs=2 checked=yes mongod node_modules/.installed
+	@node_modules/.bin/node e2e/demo/try.ts $(if $(SCALE),--scale $(SCALE))
+
+.PHONY: mongod
+mongod: prerequisites # Downloads the default server of the tests, if this machine has none
+	@e2e/ground/mongod/mongod-binary.sh --present >/dev/null 2>&1 || e2e/ground/mongod/mongod-binary.sh >/dev/null
 
 ##@ Development
 
