@@ -20,6 +20,7 @@ import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import { microTime } from '../../../operator/kube/micro-time.ts';
 import { controllerReference, isControlledBy } from '../../../operator/kube/owner.ts';
 import type { KubeObject, Resource } from '../../../operator/kube/resource.ts';
+import { forEachConcurrently } from '../../../service/concurrency.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { untilServed } from './until-served.ts';
 import { useApiServer } from './use-api-server.ts';
@@ -153,11 +154,10 @@ describe('KubeClient, on a real API server', () => {
     const labels = { list: 'long' };
     // A page has 500.
     const names = Array.from({ length: 505 }, (_, n) => `long-${String(n).padStart(3, '0')}`);
-    await Promise.all(
-      names.map(async (name) => {
-        await client.create(configMaps, { metadata: { namespace, name, labels } }, { signal });
-      }),
-    );
+    // Not all at once: each request has 10 seconds for its answer, however many wait beside it.
+    await forEachConcurrently(names, 16, async (name) => {
+      await client.create(configMaps, { metadata: { namespace, name, labels } }, { signal });
+    });
     const listed = async (maxItems?: number): Promise<readonly unknown[]> => {
       const selection = { namespace, labelSelector: 'list=long', signal };
       const options = maxItems === undefined ? selection : { ...selection, maxItems };

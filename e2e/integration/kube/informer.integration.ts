@@ -7,6 +7,7 @@ import { isGone } from '../../../operator/kube/kube-error.ts';
 import { KubeMetrics } from '../../../operator/kube/metrics.ts';
 import type { ObjectEvent } from '../../../operator/kube/object-store.ts';
 import { watch } from '../../../operator/kube/watch.ts';
+import { forEachConcurrently } from '../../../service/concurrency.ts';
 import { createLogger } from '../../../service/logger.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
@@ -113,12 +114,9 @@ describe('Informer, on a real API server', () => {
 
   it('reads more objects than one page holds', async () => {
     const names = Array.from({ length: 1100 }, (_, index) => `page-${index}`);
-    const queue = [...names];
-    await Promise.all(
-      Array.from({ length: 16 }, async () => {
-        for (let name = queue.pop(); name !== undefined; name = queue.pop()) await put(name, 'x');
-      }),
-    );
+    await forEachConcurrently(names, 16, async (name) => {
+      await put(name, 'x');
+    });
     const { informer } = startInformer();
     await informer.synced(signal);
     assert.equal(informer.list().length, names.length);
