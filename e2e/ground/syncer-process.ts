@@ -6,10 +6,12 @@ import type { ChildProcess } from 'node:child_process';
 import { freezeProcess } from './freeze-process.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { sleep } from '../../service/sleep.ts';
+import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
 import type { SyncerProgressAnswer, SyncProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
+import { until } from './until.ts';
 
 const program = fileURLToPath(new URL('../../bin/clustersync.ts', import.meta.url));
 
@@ -60,8 +62,11 @@ export interface SyncerProcess extends AsyncDisposable {
   progress(): Promise<SyncerProgress>;
   /** Starts a sync. Rejects when that is refused. */
   start(body: object): Promise<void>;
-  /** Commits. Rejects when that is refused. */
-  commit(): Promise<void>;
+  /**
+   * Commits one that has said canCommit; again as long as it is refused only because proofs have become too old since, as on a busy
+   * machine. Rejects when it is refused for any other reason.
+   */
+  commit(options?: { readonly deadlineMs?: number | undefined }): Promise<void>;
   /** Waits until the progress is as asked, and returns it. Rejects as soon as the sync has failed. */
   waitFor(
     isReached: (progress: SyncerProgress) => boolean,
@@ -132,8 +137,10 @@ class LocalSyncer implements SyncerProcess {
     await this.#command('start', body);
   }
 
-  async commit(): Promise<void> {
-    await this.#command('commit', {});
+  async commit({
+    deadlineMs = defaultDeadlineMs,
+  }: { readonly deadlineMs?: number | undefined } = {}): Promise<void> {
+    await until('commit is taken', async () => await this.#isCommitTaken(), deadlineMs);
   }
 
   async waitFor(
@@ -227,6 +234,20 @@ class LocalSyncer implements SyncerProcess {
   async #command(command: string, body: object): Promise<void> {
     const { status, body: answer } = await this.post(command, body);
     if (status !== 200) throw await this.#error(`${command} answers ${JSON.stringify(answer)}`);
+  }
+
+  /**
+   * By the time of the next progress there may be another proof: that it says canCommit again tells nothing. A proof that is late, and
+   * work that is retried, say for how long; that the copy is incomplete, or that an index must be built first, is no reason to refuse a
+   * commit any more.
+   */
+  async #isCommitTaken(): Promise<boolean> {
+    const { status, body } = await this.post('commit', {});
+    if (status === 200) return true;
+    const [, ...obstacles] = String(body['errorDescription']).split(commitObstaclePrefix);
+    const isLate = obstacles.length > 0 && obstacles.every((text) => / for \d+ s\b/.test(text));
+    if (body['error'] === 'CannotCommitYet' && isLate) return false;
+    throw await this.#error(`commit answers ${JSON.stringify(body)}`);
   }
 
   async #fetch(

@@ -41,5 +41,5 @@ describe('Commit', () => {
       ...({ source, store, options: {}, monitor, logger, signal } as unknown as CommitParts),
     });
     await assert.rejects(commit.fixTime(asked.signal), reason);
-  }).timeout(5_000);
+  });
 });

@@ -69,7 +69,7 @@ describe('a deployment that cannot be connected to', () => {
     const connecting = async (): Promise<void> => {
       await using cluster = createClusterClient({
         ...{ ...connection, option: 'cluster0', appName: 'test' },
-        serverSelectionTimeoutMs: 2_000,
+        serverSelectionTimeoutMs: 10_000,
       });
       await connectCluster(cluster, soon);
     };

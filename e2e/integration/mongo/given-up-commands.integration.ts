@@ -100,7 +100,7 @@ describe('commands that are given up while no majority takes part', () => {
     await until('the server works on it', async () => (await waiting(appName)).length === 1);
     stop.abort(new Error('given up'));
     await assert.rejects(opening, /given up/);
-    assert.deepEqual(await waiting(appName), []);
+    await until('the server has ended it', async () => (await waiting(appName)).length === 0);
   });
 
   it('a sync has one of each kind under way at a time, for as long as that lasts', async () => {
@@ -215,7 +215,7 @@ describe('commands that are given up while no majority takes part', () => {
       .db('admin')
       .aggregate([
         { $currentOp: { allUsers: true } },
-        { $match: { appName: app, active: true, microsecs_running: { $gt: 200_000 } } },
+        { $match: { appName: app, active: true, microsecs_running: { $gt: 1_000_000 } } },
       ])
       .toArray();
     const names = found.map(({ command }) => Object.keys(command as Document)[0] ?? '');

@@ -9,7 +9,7 @@ import { startMongod } from '../../ground/mongod/mongod-process.ts';
 import { until } from '../../ground/until.ts';
 
 /** The certificate expires while its server runs, as in practice: after this time, which is enough for the start. */
-const startMs = 15_000;
+const startMs = 30_000;
 
 describe('a server with a certificate that is refused', () => {
   let folder: GuardedFolder;

@@ -64,8 +64,7 @@ describe('featureCompatibilityVersion', () => {
         await refuses(syncer, 'commit', refused);
         assert.equal((await syncer.progress()).state, 'RUNNING');
       });
-      const { warnings } = await syncer.waitFor(({ canCommit }) => canCommit);
-      assert.deepEqual(warnings, []);
+      await syncer.waitFor(({ canCommit, warnings }) => canCommit && warnings?.length === 0);
       await commitAndWait(syncer);
       await pair.assertEqual();
     });
@@ -220,12 +219,11 @@ async function refuses(syncer: SyncerProcess, command: string, description: RegE
 /** What prevents a commit is reported as soon as the other conditions of a commit. */
 async function tells(syncer: SyncerProcess, description: RegExp): Promise<void> {
   const { canCommit, warnings } = await syncer.waitFor(
-    (progress) => description.test(progress.warnings?.join('\n') ?? ''),
-    { deadlineMs: 10_000 },
+    // On a busy machine, a proof may be too old beside it.
+    ({ warnings: told }) => told?.length === 1 && description.test(told[0] ?? ''),
   );
   assert.equal(canCommit, false);
-  assert.equal(warnings?.length, 1, JSON.stringify(warnings));
-  assert.match(String(warnings[0]), /^commit: not possible now: the featureCompatibilityVersion/);
+  assert.match(String(warnings?.[0]), /^commit: not possible now: the featureCompatibilityVersion/);
 }
 
 /** Runs something while the version is the older one. */

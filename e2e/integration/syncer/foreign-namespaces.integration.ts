@@ -47,7 +47,7 @@ describe('what the sync has not made on the destination is neither taken nor dro
 
   async function refuses(syncer: SyncerProcess, said: RegExp): Promise<void> {
     await assert.rejects(
-      syncer.waitFor(() => false, { deadlineMs: 20_000 }),
+      syncer.waitFor(() => false),
       (error: Error) => {
         assert.match(error.message, /DestinationNotEmpty/);
         assert.match(error.message, said);

@@ -1,10 +1,8 @@
-import { commitObstaclePrefix } from '../../../sync-api/syncer-answers.ts';
 import type {
   SyncerProcess,
   SyncerProcessOptions,
   SyncerProgress,
 } from '../../ground/syncer-process.ts';
-import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 import type { PairToSync } from './sharded-pair.ts';
 
@@ -63,21 +61,6 @@ export async function byRole(instances: Instances): Promise<readonly SyncerProce
   return [...all].sort((one, other) => Number(isCoordinator(other)) - Number(isCoordinator(one)));
 }
 
-/**
- * Commits one that has said canCommit. A proof may have become too old since, as on a busy machine, and by the time of the next progress
- * there may be another: that it says canCommit again tells nothing. A proof that is late, and work that is retried, say for how long; that the
- * copy is incomplete, or that an index must be built first, is no reason to refuse it any more.
- * @returns whether the commit was accepted.
- */
-async function isCommitTaken(one: SyncerProcess): Promise<boolean> {
-  const { status, body } = await one.post('commit', {});
-  if (status === 200) return true;
-  const [, ...obstacles] = String(body['errorDescription']).split(commitObstaclePrefix);
-  const isLate = obstacles.length > 0 && obstacles.every((text) => / for \d+ s\b/.test(text));
-  if (body['error'] === 'CannotCommitYet' && isLate) return false;
-  throw new Error(`commit: ${JSON.stringify(body)}`);
-}
-
 /** Takes syncers together. */
 export function instancesOf(all: readonly SyncerProcess[]): Instances {
   const instances: Instances = {
@@ -93,7 +76,7 @@ export function instancesOf(all: readonly SyncerProcess[]): Instances {
     async commit({ deadlineMs } = {}) {
       await Promise.all(
         all.map(async (one) => {
-          await until('commit is taken', async () => await isCommitTaken(one), deadlineMs);
+          await one.commit({ deadlineMs });
         }),
       );
     },

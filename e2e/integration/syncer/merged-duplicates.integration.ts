@@ -98,7 +98,7 @@ describe('documents of one _id on two shards, on the way into a replica set', ()
     await using syncer = await pair.syncer();
     let left: Document | undefined;
     {
-      await using slow = await slowOnShards(ground, ['aggregate'], 1_000, {
+      await using slow = await slowOnShards(ground, ['aggregate'], 5_000, {
         namespace: 'shop.items',
       });
       await syncer.start(forward);

@@ -66,7 +66,7 @@ const moments: Readonly<Record<string, Moment>> = {
   },
   'during the commit, before users may write': {
     slow: ['collMod'],
-    slowMs: 1_500,
+    slowMs: 4_000,
     reach: async (syncer) => {
       await changes(syncer);
       await syncer.commit();

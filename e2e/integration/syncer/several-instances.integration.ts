@@ -191,13 +191,11 @@ describe('several instances on one sync', () => {
     const [one, other] = instances.all;
     assert.ok(one && other);
     assert.equal((await other.post('pause', {})).status, 200);
-    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false, { deadlineMs: 10_000 });
+    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false);
     await one.waitFor(({ canCommit }) => canCommit);
     await one.commit();
     const taken = `other instances have accepted it; send it to ${second}, too`;
-    const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken), {
-      deadlineMs: 10_000,
-    });
+    const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken));
     assert.deepEqual([told.state, told.commitUnderWay], ['PAUSED', true]);
     assert.equal((await other.post('resume', {})).status, 200);
     await other.waitFor(({ canCommit }) => canCommit);

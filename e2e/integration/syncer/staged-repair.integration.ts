@@ -18,7 +18,7 @@ import { raw, updateRaw } from './raw-documents.ts';
 import { canBeSlow, delayNext, slowCommands, type Obstacle } from './slow-commands.ts';
 
 /** How long a command of the repair is held, before it begins. */
-const holdMs = 600;
+const holdMs = 1_200;
 
 type Stage = readonly [side: 'source' | 'destination', command: string, times?: number];
 

@@ -9,12 +9,12 @@ const backlogEvents = 70;
 const createEveryMs = 100;
 const applyEachMs = 150;
 const maxAttempts = 8;
-/** Of all that was applied, from what is right at one rate. */
-const maxDeviation = 0.05;
+/** How far from one rate, in time: half of what an estimate may be off however little is left. */
+const maxDeviationMs = 1_500;
 /** Estimates are made about once a second. */
 const maxStandstillMs = 2_500;
 /** Before the first event is applied. Estimates count it as a part of the time that events took. */
-const maxStartMs = 1_000;
+const maxStartMs = 1_500;
 
 /** An answer of progress while a backlog was worked off. */
 interface Sample {
@@ -67,7 +67,7 @@ export async function workOffSteadily(
 
 /**
  * Creates collections, ten a second.
- * @returns whether none of them came late by a tenth of the whole time: what is left is estimated by the time it took.
+ * @returns whether none of them came late by more than what counts as one rate: what is left is estimated by the time it took.
  */
 async function createSteadily(db: Db, prefix: string): Promise<boolean> {
   const startMs = performance.now();
@@ -78,7 +78,7 @@ async function createSteadily(db: Db, prefix: string): Promise<boolean> {
     await db.createCollection(`${prefix}-${number}`);
     latestMs = Math.max(latestMs, performance.now() - dueMs);
   }
-  return latestMs < (backlogEvents * createEveryMs) / 10;
+  return latestMs < maxDeviationMs;
 }
 
 /** In words; undefined where events were applied at one rate from the start, and the estimate never stood still for long. */
@@ -93,7 +93,7 @@ function unsteadinessOf(samples: readonly Sample[]): string | undefined {
   for (const sample of samples.slice(samples.indexOf(first))) {
     const timeShare = (sample.atMs - first.atMs) / (last.atMs - first.atMs);
     const appliedShare = (sample.applied - first.applied) / (last.applied - first.applied);
-    if (Math.abs(timeShare - appliedShare) > maxDeviation)
+    if (Math.abs(timeShare - appliedShare) * (last.atMs - first.atMs) > maxDeviationMs)
       return `${appliedShare} were applied after ${timeShare} of the time`;
     if (sample.seconds !== seconds) sinceMs = sample.atMs;
     seconds = sample.seconds;

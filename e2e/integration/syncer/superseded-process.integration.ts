@@ -73,10 +73,10 @@ describe('a syncer whose place another process has taken', () => {
     };
   }
 
-  /** Another process, whose claim of the place is held for two seconds: so far it has read the sync. */
+  /** Another process, whose claim of the place is held for five seconds: so far it has read the sync. */
   async function claimingLate(): Promise<SyncerProcess> {
     const namespace = 'clustersync_internal.instances';
-    const reached = await delayNext(pair.destination, 'findAndModify', 2_000, { namespace });
+    const reached = await delayNext(pair.destination, 'findAndModify', 5_000, { namespace });
     const next = await pair.syncer();
     await reached();
     return next;
@@ -177,7 +177,7 @@ describe('a syncer whose place another process has taken', () => {
   it('was frozen in its start, and does not block the users of a destination that is in use since', async () => {
     await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
     await using frozen = await pair.syncer();
-    const slow = await slowCommands(pair.destination, ['appendOplogNote'], 3_000);
+    const slow = await slowCommands(pair.destination, ['appendOplogNote'], 10_000);
     const started = frozen.post('start', { ...forward, enableUserWriteBlocking: true });
     const answered = started.catch(() => undefined);
     const state = stateDatabase().collection('sync');

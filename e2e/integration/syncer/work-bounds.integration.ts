@@ -121,7 +121,6 @@ describe('a sync does its work once', () => {
       await until(
         'a checkpoint covers them',
         async () => (await instances.findOne())?.['eventsApplied'] === count,
-        20_000,
       );
     }
     await syncer.kill();

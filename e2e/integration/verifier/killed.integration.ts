@@ -158,7 +158,7 @@ describe('verifier, killed', () => {
     const wanted = calm.progress.mismatches.map(short).sort();
     await using verifier = await VerifierProcess.start({
       uris: uris(),
-      options: { ...slowly, maxBytesPerSecond: 1_000_000, verification: 'phases' },
+      options: { ...slowly, maxBytesPerSecond: 300_000, verification: 'phases' },
     });
     const killIn = async (
       phase: string,

@@ -8,7 +8,7 @@ import {
 import { openSession } from './verifier-session.ts';
 
 /** Longer than the driver waits for a server when it connects for the first time. */
-const unreachableMs = 15_000;
+const unreachableMs = 25_000;
 
 const roles = ['source', 'destination'] as const;
 

@@ -196,7 +196,7 @@ describe('verifier, attacks on the verdict', () => {
     await fill();
     const copies = pair.destination.collection<Row>('items');
     await copies.updateOne({ _id: 5 }, { $set: { text: 'y' } });
-    await using session = await open({ maxBytesPerSecond: 60_000, workers: 1 });
+    await using session = await open({ maxBytesPerSecond: 30_000, workers: 1 });
     await session.post('check');
     await until('the first pass is planned', async () => {
       return (await session.progress()).generationKind === 'first';
