@@ -153,9 +153,9 @@ export class FormerConnections {
     this.#firstAskedAtMs ??= performance.now();
   }
 
-  /** The same once more: another process may have had the place since. */
-  takeOverAgain(): void {
-    this.#firstAskedAtMs = performance.now();
+  /** Forgets what is known of them: another process may have had the place since. */
+  forget(): void {
+    this.#firstAskedAtMs = undefined;
     this.#areGone = false;
   }
 

@@ -51,7 +51,6 @@ export class Reset {
   readonly #monitor: SyncMonitor;
   readonly #logger: Logger;
   readonly #isPreferred: boolean;
-  #hasTakenOver = false;
   /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
   /** The cluster with the record for which this process has claimed its instance, and the lease there. */
@@ -84,6 +83,8 @@ export class Reset {
       return await this.#advance(record);
     };
     using warning = this.#monitor.retryWarnings.watch('reset', 'waiting');
+    // They are asked for again once the place is claimed.
+    this.#pair.forgetFormerConnections();
     try {
       for (;;) {
         const reason = await retrying(retries, 'reset', step, isPassing);
@@ -162,8 +163,6 @@ export class Reset {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
     await store.takeOwnership();
-    if (!this.#hasTakenOver) this.#pair.takeOverAgain();
-    this.#hasTakenOver = true;
     destination.writeGuard.right = store.ownership.forReset;
     const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
     await underOnePrimary(destination, signal, async () => {

@@ -73,10 +73,10 @@ export class ClusterPair {
     for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOver();
   }
 
-  /** The same once more: another process may have had the place since. */
-  takeOverAgain(): void {
+  /** Another process may have had the place since: what it has sent to either cluster may still arrive. */
+  forgetFormerConnections(): void {
     const { cluster0, cluster1 } = this.clients;
-    for (const { formerConnections } of [cluster0, cluster1]) formerConnections.takeOverAgain();
+    for (const { formerConnections } of [cluster0, cluster1]) formerConnections.forget();
   }
 
   /** The same two, for work that ends earlier: when this signal is aborted, too. */

@@ -161,6 +161,13 @@ describe('a sync seen from outside', () => {
       assert.equal(await metric('restarts'), restarts);
     }
     await syncer.post('pause', {});
+    const instances = pair.destination.client.db('clustersync_internal').collection('instances');
+    const holder = async (): Promise<unknown> => (await instances.findOne())?.['incarnation'];
+    const former = await holder();
+    await syncer.kill();
+    await syncer.restart();
+    // There is nothing that it could work on.
+    await until('it has the place of the former process', async () => (await holder()) !== former);
     await syncer.post('resume', {});
     await syncer.waitFor(({ canCommit }) => canCommit);
     assert.equal(await metric('restarts'), 3);

@@ -6,7 +6,7 @@ import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
 import { freezeProcess } from '../../ground/freeze-process.ts';
 import { commandKind } from './command-kind.ts';
-import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
+import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
 import { isBlocked } from './reset-outcome.ts';
 import { canBeSlow, delayNext, slowCommands } from './slow-commands.ts';
 
@@ -314,6 +314,29 @@ describe('a syncer whose place another process has taken', () => {
     await commitAndWait(next);
     assert.doesNotMatch(await next.log(), /SupersededByOtherInstance/);
     await pair.assertEqual();
+  });
+
+  it('resets the sync only once nothing that the other one has sent can still arrive', async () => {
+    const items = pair.source.client.db('shop').collection('items');
+    await items.insertOne({ n: 1 });
+    await using former = await pair.syncing();
+    const [started, uri] = await proxied();
+    await using proxy = started;
+    await using next = await pair.syncer({ cluster1: uri.href });
+    await next.waitFor(({ canCommit }) => canCommit);
+    proxy.strandAt((bytes) => bytes.includes('late'));
+    await items.insertOne({ text: 'late' });
+    await until('its write is held', () => proxy.stranded > 0);
+    await next.kill();
+    assert.deepEqual(await former.post('reset', { destination: 'Clean' }), success);
+    const isWaiting = /a server has not completed [1-9]\d* earlier connections/;
+    const { warnings } = await former.waitFor(
+      ({ state, warnings: told }) => state === 'IDLE' || isWaiting.test(String(told)),
+    );
+    assert.match(String(warnings), isWaiting);
+    proxy.release();
+    await former.waitFor(({ state }) => state === 'IDLE');
+    assert.deepEqual(await namespacesOf(pair.destination), []);
   });
 
   it('takes limits while it claims its place again, if no other process has taken it', async () => {
