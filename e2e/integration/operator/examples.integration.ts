@@ -1,11 +1,23 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
+import { managedLabels } from '../../../operator/operand/names.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
 import { useApiServer } from '../kube/use-api-server.ts';
 import { installDefinitions } from './custom-resources.ts';
 
 const examples = new URL('../../../docs/examples/', import.meta.url);
+
+interface NetworkPolicySpec {
+  readonly podSelector?: LabelSelector;
+  readonly ingress?: readonly {
+    readonly from?: readonly { readonly podSelector?: LabelSelector }[];
+  }[];
+}
+
+interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>;
+}
 
 interface Example {
   readonly apiVersion: string;
@@ -45,6 +57,32 @@ describe('the examples, on a real API server', () => {
         assert.match(printed, /created \(server dry run\)/, file);
       }
     }
+  });
+
+  it('of NetworkPolicies are taken as they are, and select the pods of the operator and of the chart', async () => {
+    const text = await readFile(new URL('network-policies.yaml', examples), 'utf8');
+    // Their namespaces do not exist here.
+    const input = text.replaceAll(/^ {2}namespace: .*$/gm, '  namespace: default');
+    const args = ['create', '--dry-run=server', '--validate=strict', '--filename=-'];
+    const printed = await server.kubectl(args, { input });
+    assert.equal(printed.match(/created \(server dry run\)/g)?.length, 2);
+    const documents = parseAllDocuments(text);
+    assert.ok(Array.isArray(documents));
+    const [ofDatabases, ofTest] = documents.map(
+      (document) => document.toJS() as { readonly spec: NetworkPolicySpec },
+    );
+    const from = ofDatabases?.spec.ingress?.[0]?.from?.[0];
+    assert.deepEqual(from?.podSelector?.matchLabels, managedLabels);
+    const templates = new URL('../../../charts/clustersync/templates/', import.meta.url);
+    const helpers = await readFile(new URL('_helpers.tpl', templates), 'utf8');
+    const [, ofChart = ''] =
+      /define "clustersync\.testLabels" -}}\n([^]*?)\{{- end/.exec(helpers) ?? [];
+    const labels = parse(ofChart.replaceAll('{{ .Release.Name }}', 'any')) as Record<
+      string,
+      string
+    >;
+    const selected = ofTest?.spec.podSelector?.matchLabels ?? {};
+    assert.deepEqual({ ...selected, 'app.kubernetes.io/instance': 'any' }, labels);
   });
 
   it('show every option of both kinds', async () => {
