@@ -5,6 +5,7 @@ import { namespaceFrom, type Namespace } from './namespace.ts';
 import type { RawDocument } from './raw-bson.ts';
 import { RawCursor } from './raw-cursor.ts';
 import { runCommand } from './run-command.ts';
+import { readVersion } from './topology.ts';
 import { hasFeature } from './server-features.ts';
 
 /** A part of an oplog, both ends included. */
@@ -31,11 +32,10 @@ export interface AppliedOpsTarget {
  * show it (seen on 7.0.28); they also log other writes in entries of the same form, such as inserts of several documents (8.0).
  */
 export async function hidesAppliedOps(
-  { admin }: Pick<ClusterClient, 'admin'>,
+  cluster: Pick<ClusterClient, 'admin'>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const answer = await runCommand(admin, { buildInfo: 1 }, { signal });
-  return !hasFeature(answer.field('version').text(), 'appliedOpsInChangeStreams');
+  return !hasFeature(await readVersion(cluster, signal), 'appliedOpsInChangeStreams');
 }
 
 /**

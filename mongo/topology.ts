@@ -50,8 +50,7 @@ export async function readTopology(
   { mayBeSecondary = false }: Pick<Asker, 'mayBeSecondary'> = {},
 ): Promise<Topology> {
   const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-  const buildInfo = await runCommand(cluster.admin, { buildInfo: 1 }, { signal });
-  const version = buildInfo.field('version').text();
+  const version = await readVersion(cluster, signal);
   if (isRouter(hello)) {
     const list = await runCommand(cluster.admin, { listShards: 1 }, { signal });
     const ids = await cluster.decoded.db('config').collection('version').findOne({}, { signal });
@@ -87,6 +86,15 @@ export async function readTopology(
     version,
     clusterId: await replicaSetId(cluster, signal),
   };
+}
+
+/** The version of the server that answers now, such as `6.0.5`: of the primary, or of a router. */
+export async function readVersion(
+  { admin }: Pick<ClusterClient, 'admin'>,
+  signal: AbortSignal,
+): Promise<string> {
+  const answer = await runCommand(admin, { buildInfo: 1 }, { signal });
+  return answer.field('version').text();
 }
 
 /** Servers elect another primary at any time: the next answer may be another one. */

@@ -5,9 +5,9 @@ import {
   type FeatureVersion,
 } from '../../mongo/feature-version.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { isOlderRelease, majorVersion, type Topology } from '../../mongo/topology.ts';
+import { isOlderRelease, majorVersion, readVersion, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { StartOptions } from '../options/command-bodies.ts';
+import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 
 /** The oldest supported server: change streams with DDL events, and exact updates, exist since 6.0. */
@@ -51,6 +51,25 @@ export function serverVersionErrors(source: Versioned, destination: Versioned): 
   if (majorVersion(destination.version) > majorVersion(source.version) + maxMajorsAhead)
     reasons.push(`${to}, more than ${maxMajorsAhead} major versions ahead of the source: ${from}`);
   return reasons.map((reason) => new SyncError('ServerVersionNotSupported', reason));
+}
+
+/**
+ * Makes sure that data of the source can go to the destination, by the versions that their servers have now: they may have been
+ * upgraded since the start.
+ * @throws SyncError ServerVersionNotSupported.
+ */
+export async function checkServerVersions(
+  clusters: Clusters,
+  topologies: Topologies,
+  { source, destination }: Pick<StartOptions, 'source' | 'destination'>,
+  signal: AbortSignal,
+): Promise<void> {
+  const versionOf = async (option: ClusterName): Promise<Versioned> => {
+    const { host } = topologies[option];
+    return { option, host, version: await readVersion(clusters[option], signal) };
+  };
+  const [error] = serverVersionErrors(await versionOf(source), await versionOf(destination));
+  if (error) throw error;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/cluster-time.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkBalancer } from '../preflight/check-balancer.ts';
-import { checkFeatureVersions } from '../preflight/check-versions.ts';
+import { checkFeatureVersions, checkServerVersions } from '../preflight/check-versions.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 import { isWriteBlocked } from '../destination/destination-kind.ts';
 import { checkPrivilegesFor } from '../preflight/check-privileges.ts';
@@ -23,8 +23,8 @@ export interface ReverseSubject {
 
 /**
  * Checks whether a committed sync can be reversed, before anything is written.
- * @throws SyncError MissingPrivileges, OtherSyncUnfinished, FeatureVersionNotSupported, BalancerRunning, WritesNotBlocked or
- * ReverseTooLate.
+ * @throws SyncError MissingPrivileges, OtherSyncUnfinished, ServerVersionNotSupported, FeatureVersionNotSupported, BalancerRunning,
+ * WritesNotBlocked or ReverseTooLate.
  */
 export async function checkReverse(subject: ReverseSubject): Promise<void> {
   const { record, clusters, topologies, recordOnSource, signal } = subject;
@@ -35,6 +35,7 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   await checkPrivilegesFor(options, source, destination, signal, kind);
   requireReplaceable(await recordOnSource.readSync(), record);
   const reversed = { source: options.destination, destination: options.source };
+  await checkServerVersions(clusters, topologies, reversed, signal);
   await checkFeatureVersions(clusters, topologies, reversed, signal);
   for (const name of [options.source, options.destination])
     await checkBalancer(clusters[name], name, topologies[name], signal);

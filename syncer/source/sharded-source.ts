@@ -7,6 +7,7 @@ import { ElementPicker } from '../../mongo/element-scan.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import type { RawDocument, RawElement } from '../../mongo/raw-bson.ts';
 import { runCommand } from '../../mongo/run-command.ts';
+import { readVersion } from '../../mongo/topology.ts';
 import { hasFeature } from '../../mongo/server-features.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
 import { SyncError } from '../../service/errors.ts';
@@ -171,9 +172,8 @@ export class ShardedSourceKind implements SourceKind {
   }
 
   async reportsResharding(): Promise<boolean> {
-    const { admin } = this.#deployment;
-    const answer = await runCommand(admin, { buildInfo: 1 }, { signal: this.#signal });
-    return hasFeature(answer.field('version').text(), 'reshardingInChangeStreams');
+    const version = await readVersion(this.#deployment, this.#signal);
+    return hasFeature(version, 'reshardingInChangeStreams');
   }
 
   /**

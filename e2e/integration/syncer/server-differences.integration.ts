@@ -12,8 +12,10 @@ import {
   useClusterPair,
 } from './cluster-pair.ts';
 import { hasOption } from '../../../mongo/server-features.ts';
+import { isOlderRelease } from '../../../mongo/topology.ts';
 import { mongodRelease } from '../../ground/mongod/mongod-process.ts';
 import { skipBecause } from '../../runner/skip.ts';
+import { featureVersionsOf, setFeatureVersion } from './feature-versions.ts';
 import { failureOf } from './sharded-pair.ts';
 
 /** For what servers of some releases do differently: each test says what it expects of the one that it runs on. */
@@ -238,6 +240,30 @@ describe('differences between servers', () => {
     await shop.command({ collMod: 'log', cappedSize: 50_001 });
     await commitAndWait(syncer);
     await pair.assertEqual();
+  });
+
+  it('a reversal to servers that are older by now is refused', async function () {
+    const [from, to] = await Promise.all([mongodRelease('source'), mongodRelease('destination')]);
+    if (!isOlderRelease(from, to)) skipBecause(this, `${from} is not older than ${to}`);
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    await commitAndWait(syncer);
+    await syncer.kill('SIGTERM');
+    // As if the destination had been upgraded since the commit, and not its feature version: at its start, a reversible sync is between
+    // servers of one version.
+    const state = pair.destination.client.db('clustersync_internal').collection('sync');
+    const { matchedCount } = await state.updateOne({}, { $set: { 'options.reversible': true } });
+    assert.equal(matchedCount, 1);
+    await syncer.restart();
+    const { own, older } = await featureVersionsOf('destination');
+    await setFeatureVersion(pair.destination.client, older);
+    const { status, body } = await syncer.post('reverse', {}).finally(async () => {
+      await setFeatureVersion(pair.destination.client, own);
+    });
+    assert.deepEqual([status, body['error']], [409, 'ServerVersionNotSupported']);
+    const said = `cluster0 \\(.*\\) runs ${from}, which is older than the source: cluster1 \\(.*\\) runs ${to}`;
+    assert.match(String(body['errorDescription']), new RegExp(said));
+    assert.equal((await syncer.progress()).state, 'COMMITTED');
   });
 
   it('an unsharded collection that was moved to another shard (8.0) is not one with a shard key', async () => {
