@@ -57,8 +57,12 @@ describe('a random workload during a repair', () => {
       try {
         // Odd seeds lose the position; even ones are repaired in the middle of the changes.
         const hasStopped = seed % 2 === 1;
-        if (hasStopped) await loseThePosition(syncer, workload);
-        else await sleep(chance.below(600), never);
+        if (hasStopped) {
+          await loseThePosition(syncer, workload);
+        } else {
+          await keepOplog(1);
+          await sleep(chance.below(600), never);
+        }
         await damage(pair.destination.client, chance, { drops: hasStopped });
         assert.equal((await syncer.post('repair', {})).status, 200);
         for (let kill = 0; kill < seed % 4; kill++) {
