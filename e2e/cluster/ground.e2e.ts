@@ -25,10 +25,10 @@ describe('the cluster of the tests', () => {
   });
 
   /** Runs a program in a pod as the chart does, not root and read-only, and returns what it printed. */
-  async function runInPod(name: string, program: string, deadlineMs = 60_000): Promise<string> {
+  async function runInPod(name: string, program: string): Promise<string> {
     await apply(podOf(name, program, {}));
     const condition = 'jsonpath={.status.phase}=Succeeded';
-    await cluster.waitFor(`pod/${name}`, condition, { namespace, deadlineMs });
+    await cluster.waitFor(`pod/${name}`, condition, { namespace });
     return (await cluster.kubectl(['logs', name, `--namespace=${namespace}`])).trim();
   }
 
@@ -146,6 +146,6 @@ describe('the cluster of the tests', () => {
     );
     await cluster.waitFor('pod/web', 'condition=Ready', { namespace });
     // After several such deaths a kubelet looks for pods only twice a minute.
-    assert.equal(await runInPod('afterwards', `console.log('ran')`, 180_000), 'ran');
+    assert.equal(await runInPod('afterwards', `console.log('ran')`), 'ran');
   });
 });

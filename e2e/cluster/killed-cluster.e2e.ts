@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { assertProven } from '../ground/assert-proven.ts';
 import { issueCertificate } from '../ground/certificates.ts';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import type { Component } from '../ground/kubernetes/cluster.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
@@ -16,10 +17,15 @@ describe('a sync in a cluster whose parts are killed', () => {
       await namespace.apply(await certificateSecret(namespace.name));
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
       try {
-        const slow = { command: 'insert', delayMs: 10_000 };
+        // The copy is a few inserts: one is to last longer than two parts of the cluster need to be there again.
+        const slow = { command: 'insert', delayMs: 60_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync-tls.yaml'));
-          await until('documents are being copied', async () => await isCopying(destination));
+          await until(
+            'documents are being copied',
+            async () => await isCopying(destination),
+            clusterDeadlineMs,
+          );
           const process = await incarnationOf(destination, 0);
           await killPart(migration, 'etcd');
           await killPart(migration, 'kubelet');
@@ -57,14 +63,15 @@ describe('a sync in a cluster whose parts are killed', () => {
 /** Kills a part of the cluster, and waits until what is written goes through it again. */
 async function killPart({ cluster, namespace }: Migration, part: Component): Promise<void> {
   await cluster.kill(part);
-  await until('the API server writes to etcd', async () => {
+  const isWritten = async (): Promise<boolean> => {
     const mark = `--overwrite=true killed=${part}`.split(' ');
     const written = namespace.kubectl(['annotate', 'clustersync', syncName, ...mark]);
     return await written.then(
       () => true,
       () => false,
     );
-  });
+  };
+  await until('the API server writes to etcd', isWritten, clusterDeadlineMs);
 }
 
 /** For the syncer and the verifier. */

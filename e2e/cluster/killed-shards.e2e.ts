@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient } from 'mongodb';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import type { Deployment } from '../ground/deployment.ts';
 import { whileAllSlow } from '../ground/mongod/slow-command.ts';
 import { assertOnOneShard } from '../ground/sharded/on-one-shard.ts';
@@ -19,25 +20,34 @@ describe('a sync with a pod for each shard', () => {
       assert.ok('shards' in destination);
       const servers = destination.shards.map((shard) => destination.shardClient(shard));
       const isIn = async (phase: string): Promise<void> => {
-        await until(`phase ${phase}`, async () => (await phaseOf(destination)) === phase);
+        await until(
+          `phase ${phase}`,
+          async () => (await phaseOf(destination)) === phase,
+          clusterDeadlineMs,
+        );
       };
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 100, signal });
       try {
-        await whileAllSlow(servers, { command: 'create', delayMs: 10_000 }, async () => {
+        await whileAllSlow(servers, { command: 'create', delayMs: 30_000 }, async () => {
           await namespace.apply(await example('clustersync.yaml'));
           await isIn('catalog');
-          await until('there is a coordinator', async () => (await coordinator(destination)) >= 0);
+          await until(
+            'there is a coordinator',
+            async () => (await coordinator(destination)) >= 0,
+            clusterDeadlineMs,
+          );
           const lost = await coordinator(destination);
           await until(
             'it works',
             async () => (await incarnationOf(destination, lost)) !== undefined,
+            clusterDeadlineMs,
           );
           assert.equal(await killSyncer(migration, 'pod', lost), 'catalog');
         });
         // Of these alone: the cluster itself inserts for each collection that is made before the copy.
         const orders = `${shopDatabase}.orders`;
-        const slow = { command: 'insert', namespace: orders, delayMs: 10_000 };
+        const slow = { command: 'insert', namespace: orders, delayMs: 30_000 };
         await whileAllSlow(servers, slow, async () => {
           await isIn('copy');
           assert.equal(await killSyncer(migration, 'pod', 1), 'copy');
@@ -53,7 +63,7 @@ describe('a sync with a pod for each shard', () => {
       // One of the two is away when the commit is asked for.
       await loseSyncer(migration, 1);
       await namespace.setState(syncName, 'Committed');
-      await whileAllSlow(servers, { command: '_shardsvrCollMod', delayMs: 10_000 }, async () => {
+      await whileAllSlow(servers, { command: '_shardsvrCollMod', delayMs: 30_000 }, async () => {
         await isIn('restoring');
         await loseSyncer(migration, await coordinator(destination));
         assert.equal(await phaseOf(destination), 'restoring');

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import { operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
@@ -20,10 +21,14 @@ describe('a sync whose processes are killed', () => {
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
       try {
-        const slow = { command: 'insert', delayMs: 10_000 };
+        const slow = { command: 'insert', delayMs: 30_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync.yaml'));
-          await until('documents are being copied', async () => await isCopying(destination));
+          await until(
+            'documents are being copied',
+            async () => await isCopying(destination),
+            clusterDeadlineMs,
+          );
           assert.equal(await killSyncer(migration, 'container'), 'copy');
         });
         await namespace.untilSync(syncName, 'it has caught up', hasCaughtUp);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../../operator/kube/builtin-resources.ts';
 import type { PodOverlay } from '../../operator/operand/pod-template.ts';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import { installOperator, operatorNamespace } from '../ground/kubernetes/operator-release.ts';
 import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
@@ -28,7 +29,11 @@ describe('a sync while the cluster is maintained', () => {
         const slow = { command: 'insert', delayMs: 5_000 };
         await whileSlow(destination.uri('admin'), slow, async () => {
           await namespace.apply(await example('clustersync.yaml'));
-          await until('documents are copied', async () => await isCopying(destination));
+          await until(
+            'documents are copied',
+            async () => await isCopying(destination),
+            clusterDeadlineMs,
+          );
           const first = await incarnationOf(destination, 0);
           const values = [
             ...['replicas=2', 'podDisruptionBudget.enabled=true'],
@@ -120,6 +125,7 @@ async function untilReplaced({ destination }: Migration, before: unknown): Promi
   await until(
     'another syncer continues',
     async () => (now = await incarnationOf(destination, 0)) !== before,
+    clusterDeadlineMs,
   );
   return now;
 }
@@ -142,6 +148,7 @@ async function evictOperators(migration: Migration): Promise<void> {
         () => true,
         () => false,
       ),
+    clusterDeadlineMs,
   );
 }
 

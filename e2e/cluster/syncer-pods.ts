@@ -1,4 +1,5 @@
 import { assertEqualClusters } from '../ground/compare.ts';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import type { Deployment } from '../ground/deployment.ts';
 import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { until } from '../ground/until.ts';
@@ -39,6 +40,7 @@ export async function killSyncer(
   await until(
     'another process continues',
     async () => (await incarnationOf(destination, index)) !== before,
+    clusterDeadlineMs,
   );
   return phase;
 }

@@ -60,23 +60,32 @@ export class OperatorProcess implements AsyncDisposable {
 
   /** What it answers to a probe of the kubelet; false where it does not listen yet. */
   async isGood(probe: 'readyz' | 'healthz'): Promise<boolean> {
-    return await fetch(`http://127.0.0.1:${this.#port}/${probe}`).then(
-      ({ status }) => status === 200,
-      () => false,
-    );
+    return (await this.#answer(probe))?.status === 200;
   }
 
   /** The text of its answer to the probe for readiness; empty where it does not listen yet. */
   async readiness(): Promise<string> {
-    return await fetch(`http://127.0.0.1:${this.#port}/readyz`).then(
-      async (answer) => await answer.text(),
-      () => '',
-    );
+    return (await this.#answer('readyz'))?.text ?? '';
   }
 
   /** Its metrics, in the format of Prometheus. */
   async metrics(): Promise<string> {
-    return await (await fetch(`http://127.0.0.1:${this.#port}/metrics`)).text();
+    const answer = await this.#answer('metrics');
+    if (answer) return answer.text;
+    throw new Error(`the operator does not answer: ${await this.log()}`);
+  }
+
+  /** Undefined where it does not listen. @throws Error with its log if it has ended: waiting for it would be in vain. */
+  async #answer(path: string): Promise<{ status: number; text: string } | undefined> {
+    try {
+      const answer = await fetch(`http://127.0.0.1:${this.#port}/${path}`);
+      return { status: answer.status, text: await answer.text() };
+    } catch (error) {
+      if (!this.hasEnded) return undefined;
+      const { exitCode, signalCode } = this.#child;
+      const end = String(exitCode ?? signalCode);
+      throw new Error(`the operator has ended with ${end}: ${await this.log()}`, { cause: error });
+    }
   }
 
   async log(): Promise<string> {

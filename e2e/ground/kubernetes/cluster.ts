@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../../../service/sleep.ts';
 import { CommandError, run, type CommandOptions } from '../command.ts';
-import { defaultDeadlineMs } from '../default-deadline.ts';
+import { clusterDeadlineMs } from '../default-deadline.ts';
 
 /** A part of the cluster that can be made to fail. */
 export type Component =
@@ -22,7 +22,7 @@ export interface ResourceWaitOptions {
   /** Default `default`. */
   readonly namespace?: string;
   readonly signal?: AbortSignal;
-  /** Default: {@link defaultDeadlineMs}. */
+  /** Default: {@link clusterDeadlineMs}. */
   readonly deadlineMs?: number;
 }
 
@@ -168,7 +168,7 @@ class CheckoutCluster implements Cluster {
     condition: string,
     options: ResourceWaitOptions = {},
   ): Promise<void> {
-    const { namespace = 'default', signal, deadlineMs = defaultDeadlineMs } = options;
+    const { namespace = 'default', signal, deadlineMs = clusterDeadlineMs } = options;
     const endMs = performance.now() + deadlineMs;
     const conditions = ['create', 'delete'].includes(condition)
       ? [condition]
@@ -193,7 +193,7 @@ class CheckoutCluster implements Cluster {
     predicate: (object: unknown) => boolean,
     options: ResourceWaitOptions = {},
   ): Promise<unknown> {
-    const { namespace = 'default', signal, deadlineMs = defaultDeadlineMs } = options;
+    const { namespace = 'default', signal, deadlineMs = clusterDeadlineMs } = options;
     const deadline = AbortSignal.timeout(deadlineMs);
     const stop = signal ? AbortSignal.any([signal, deadline]) : deadline;
     let last: unknown;

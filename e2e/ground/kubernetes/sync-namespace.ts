@@ -89,7 +89,7 @@ export class SyncNamespace implements AsyncDisposable {
       `clustersync/${name}`,
       what,
       (object) => predicate(object as ClusterSync),
-      { deadlineMs: clusterDeadlineMs, ...options, namespace: this.name },
+      { ...options, namespace: this.name },
     );
     return found as ClusterSync;
   }
@@ -103,7 +103,7 @@ export class SyncNamespace implements AsyncDisposable {
         const phase = (object as SyncVerification).status?.phase;
         return phase === 'Succeeded' || phase === 'Failed';
       },
-      { deadlineMs: clusterDeadlineMs, ...options, namespace: this.name },
+      { ...options, namespace: this.name },
     );
     return found as SyncVerification;
   }

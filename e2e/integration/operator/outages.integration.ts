@@ -14,7 +14,7 @@ const leaseName = 'outages';
 const count = 4;
 const manyCount = 24;
 /** Where a lease is to run out: no longer than needed, but longer than a busy machine lets a process wait. */
-const leaseDurationSeconds = 9;
+const leaseDurationSeconds = 20;
 
 describe('operators in processes of their own, on a real API server', () => {
   let ground: OperatorGround;
@@ -192,7 +192,7 @@ describe('operators in processes of their own, on a real API server', () => {
         return { metadata: { namespace, name }, spec };
       }),
     );
-    proxy.slow(200);
+    proxy.slow(1_000);
     await Promise.all(
       all.map((object) => ground.client.create<KubeObject>(clusterSyncs, object, { signal })),
     );

@@ -64,7 +64,7 @@ describe('an operator with rights in some namespaces, on a real API server', () 
 
   async function start(
     watchNamespaces: readonly string[],
-    port = ground.server.port,
+    { port = ground.server.port, leaseDurationSeconds = 15 } = {},
   ): Promise<OperatorProcess> {
     const config = new KubeConfig();
     const cluster = ground.server.config(port).getCurrentCluster();
@@ -74,6 +74,7 @@ describe('an operator with rights in some namespaces, on a real API server', () 
       watchNamespaces: watchNamespaces.join(','),
       // Each test has its own operator.
       leaseName: `of-${watchNamespaces.join('-')}`,
+      leaseDurationSeconds,
     };
     return await OperatorProcess.start({ kubeconfig: config.exportConfig(), options });
   }
@@ -144,7 +145,7 @@ describe('an operator with rights in some namespaces, on a real API server', () 
   it('continues in one of them when it loses its rights in the other, and works there again when it has them', async () => {
     const [kept, lost] = [await newPlaceWithRights(), await newPlaceWithRights()];
     await using proxy = await TcpProxy.start(ground.server.port);
-    await using operator = await start([kept.namespace, lost.namespace], proxy.port);
+    await using operator = await start([kept.namespace, lost.namespace], { port: proxy.port });
     for (const { namespace } of [kept, lost]) {
       await ground.createSync(namespace);
       await ground.untilMade(namespace, 'orders-syncer');
@@ -181,7 +182,9 @@ describe('an operator with rights in some namespaces, on a real API server', () 
   it('continues when one of them is deleted, and starts over in a namesake', async () => {
     const [kept, deleted] = [await newPlaceWithRights(), await newPlaceWithRights()];
     await using proxy = await TcpProxy.start(ground.server.port);
-    await using operator = await start([kept.namespace, deleted.namespace], proxy.port);
+    // It is to keep its lease while it is cut off, however long the deletion takes.
+    const options = { port: proxy.port, leaseDurationSeconds: 90 };
+    await using operator = await start([kept.namespace, deleted.namespace], options);
     await ground.createSync(deleted.namespace);
     await ground.untilMade(deleted.namespace, 'orders-syncer');
     // What it missed it must find by itself.
