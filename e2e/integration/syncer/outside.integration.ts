@@ -5,7 +5,7 @@ import type { Document } from 'mongodb';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, holdCommands } from './slow-commands.ts';
+import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
 import { workOffSteadily, type WorkedOff } from './steady-backlog.ts';
 import { writeSteadily } from './steady-writes.ts';
 import { withUser } from './source-user.ts';
@@ -38,7 +38,7 @@ describe('a sync seen from outside', () => {
 
     // The building of indexes.
     {
-      await using held = await holdCommands(pair.destination, 'createIndexes', 'shop.c4');
+      await using slow = await slowCommands(pair.destination, ['createIndexes'], 8_000, 'shop.c4');
       await syncer.start({ ...forward, buildIndexes: 'afterDataCopy' });
       // In the meantime those of the other collections are built, two at a time.
       const { indexBuilding } = await syncer.waitFor(
@@ -50,7 +50,7 @@ describe('a sync seen from outside', () => {
         collectionsTotal: 30,
         collectionsFinished: 29,
       });
-      await held[Symbol.asyncDispose]();
+      await slow[Symbol.asyncDispose]();
     }
     const copied = await syncer.waitFor(({ canCommit }) => canCommit);
     assert.equal(copied.indexBuilding, null);
