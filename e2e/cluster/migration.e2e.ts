@@ -109,13 +109,26 @@ describe('a ClusterSync', () => {
     });
   });
 
-  it('goes back, with what was written since its commit', async () => {
+  it('is checked in its pods before anything is written, and goes back, with what was written since its commit', async () => {
     const options = { scale: 0.001 };
     await withMigration('back', options, async ({ namespace, source, destination }) => {
       const text = await example('clustersync.yaml');
+      const asked = 'reversible: true\n  dryRun: true';
       await namespace.apply(
-        text.replace(/(?<=\n) *enableUserWriteBlocking: true\n/, '$&  reversible: true\n'),
+        text.replace(/(?<=\n) *enableUserWriteBlocking: true\n/, `$&  ${asked}\n`),
       );
+      const { status: checked } = await namespace.untilSync(
+        syncName,
+        'a start would be accepted',
+        ({ status }) => isConditionTrue(status?.conditions, 'CanStart'),
+      );
+      assert.equal(checked?.phase, 'DryRun');
+      const names = await lookInto(destination, 'admin', async (db) => {
+        const { databases } = await db.admin().listDatabases({ nameOnly: true });
+        return databases.map(({ name }) => name).sort();
+      });
+      assert.deepEqual(names, ['admin', 'config', 'local']);
+      await namespace.changeSync(syncName, { dryRun: false });
       await namespace.setState(syncName, 'Committed');
       await assert.rejects(namespace.setState(syncName, 'Running'), /cannot be undone/);
       const isCommitted = ({ status }: ClusterSync): boolean => status?.phase === 'Committed';
