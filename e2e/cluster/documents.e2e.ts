@@ -41,6 +41,7 @@ const leftOut: readonly LeftOut[] = [
 ];
 
 describe('the documents, each command exactly as written, on an empty cluster', function () {
+  this.timeout(1_800_000);
   const running = new AsyncDisposableStack();
   let cluster: Cluster;
   let source: Deployment;

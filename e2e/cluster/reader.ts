@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { run } from '../ground/command.ts';
+import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import {
   documentedCommands,
   isAsDocumented,
@@ -15,7 +16,9 @@ import { until } from '../ground/until.ts';
 
 const checkout = new URL('../../', import.meta.url);
 const program = fileURLToPath(new URL('bin/clustersync.ts', checkout));
-const deadlineMs = 240_000;
+
+/** Of one command: some wait for what two pods do, and the second starts after the first. */
+const deadlineMs = 2 * clusterDeadlineMs;
 
 /** Replacements for what cannot be run here as documented. */
 export interface Substitution {

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { CliProcess } from '../ground/cli-process.ts';
+import { typeCommit } from '../ground/type-commit.ts';
 
 const program = fileURLToPath(new URL('try.ts', import.meta.url));
 
@@ -76,8 +77,7 @@ describe('make try, with little data', () => {
     it('lets a person commit at a terminal, when the application has been stopped', async () => {
       const { cli } = attended;
       await cli.untilSays(/when it asks for the commit, the application is stopped for you/);
-      await cli.untilSays(/Type commit and press Enter/);
-      cli.type('commit\r');
+      await typeCommit(cli);
       assert.equal((await cli.end()).exitCode, 0, await cli.output());
       assertProven(await cli.output());
       await attended.assertNothingLeft();

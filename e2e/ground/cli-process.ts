@@ -61,6 +61,10 @@ export class CliProcess implements AsyncDisposable {
     return this.#child.pid;
   }
 
+  get hasEnded(): boolean {
+    return hasEnded(this.#child);
+  }
+
   /** What it has written to standard output; in a terminal, everything. */
   async output(): Promise<string> {
     return await this.#read('output');

@@ -112,7 +112,8 @@ describe('clustersync run, where something is in the way', () => {
             hasTerminal,
           },
         );
-        const { exitCode, tookMs } = await cli.end();
+        // Measured beside it, too: other work that slows down its start may be over at its end.
+        const [{ exitCode, tookMs }, slownessBeside] = await Promise.all([cli.end(), slowness()]);
         const errors = hasTerminal ? asText(await cli.output()) : await cli.errors();
         assert.equal(exitCode, 2, `${what}: ${errors}`);
         assert.match(errors, pattern);
@@ -122,7 +123,9 @@ describe('clustersync run, where something is in the way', () => {
         const secrets = ['hunter2', encodeURIComponent(testPassword)];
         for (const secret of secrets) assert.ok(!errors.includes(secret), what);
         if (!hasTerminal) assert.equal(await cli.output(), '');
-        assert.ok(tookMs < 10_000 || tookMs < 10_000 * (await slowness()), `${what}: ${tookMs} ms`);
+        const isInTime = async (): Promise<boolean> =>
+          tookMs < 10_000 || tookMs < 10_000 * Math.max(slownessBeside, await slowness());
+        assert.ok(await isInTime(), `${what}: ${tookMs} ms`);
       }
     }
     const internal = pair.destination.client.db('clustersync_internal');

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { assertProven } from '../../ground/assert-proven.ts';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
 import { documentedCommands as commandsBelow } from '../../ground/documented-shell.ts';
+import { typeCommit } from '../../ground/type-commit.ts';
 import { until } from '../../ground/until.ts';
 import { namespacesOf, useClusterPair } from '../syncer/cluster-pair.ts';
 import { skipUnlessReversible } from '../syncer/skip-reversal.ts';
@@ -162,7 +163,7 @@ describe('clustersync run', () => {
     await cli.untilSays(/that was not commit: nothing done/);
     assert.doesNotMatch(await cli.output(), /not yet, nothing done/);
     assert.equal((await stored())?.state, 'RUNNING');
-    cli.type('commit\r');
+    await typeCommit(cli);
     assert.equal((await cli.end()).exitCode, 0, await cli.output());
     const shown = await cli.output();
     assert.match(shown, /█/);

@@ -5,6 +5,7 @@ import type { SyncReport } from '../../../dashboard/api/messages.ts';
 import { bytesText, countText } from '../../../service/quantities.ts';
 import { TestBrowser } from '../../ground/browser/browser.ts';
 import { CliProcess, type CliOptions } from '../../ground/cli-process.ts';
+import { typeCommit } from '../../ground/type-commit.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 
 const command = ['run', '--source-file', '{source}', '--destination-file', '{destination}'];
@@ -86,7 +87,7 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     assert.equal(watched.complaints.join('\n'), '');
     await watched.keepPicture('run-ready', { isWhole: true });
 
-    cli.type('commit\r');
+    await typeCommit(cli);
     assert.equal((await cli.end()).exitCode, 0, await cli.output());
     await page.getByText('the sync is committed, and both sides are equal').waitFor();
     await page.locator('.pill', { hasText: 'Equal' }).waitFor();

@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { documentedCommands, type DocumentedCommand } from '../../ground/documented-shell.ts';
 import { toolPath } from '../../ground/tool-path.ts';
-import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 import { OperatorGround, RunningOperator } from '../operator/operator-ground.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 import { skipUnlessReversible } from '../syncer/skip-reversal.ts';
@@ -17,7 +16,12 @@ const docs = new URL('../../../docs/', import.meta.url);
 /** The namespace that kubectl uses when none is named. */
 const namespace = 'default';
 
-describe('the cutover checklist on Kubernetes, each command exactly as written', () => {
+/** Of one command: some wait until pods have started, one after the other, and until what they do is done. */
+const deadlineMs = 300_000;
+
+describe('the cutover checklist on Kubernetes, each command exactly as written', function () {
+  this.timeout(900_000);
+
   before(async function () {
     await skipUnlessReversible(this);
   });
@@ -66,7 +70,7 @@ describe('the cutover checklist on Kubernetes, each command exactly as written',
       PATH: `${folder}:${process.env['PATH'] ?? ''}`,
       KUBECONFIG: ground.kubeconfig,
     };
-    const options = { cwd: folder, env, timeout: defaultDeadlineMs };
+    const options = { cwd: folder, env, timeout: deadlineMs };
     return (await promisify(execFile)('bash', ['-c', command], options)).stdout;
   }
 

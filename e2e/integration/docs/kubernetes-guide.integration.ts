@@ -9,14 +9,18 @@ import { toolPath } from '../../ground/tool-path.ts';
 import { OperatorGround, RunningOperator } from '../operator/operator-ground.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 import { playPods } from './played-pods.ts';
-import { defaultDeadlineMs } from '../../ground/default-deadline.ts';
 
 const docs = new URL('../../../docs/', import.meta.url);
 
 /** The namespace that kubectl uses when none is named. */
 const namespace = 'default';
 
-describe('the guide on Kubernetes, each command exactly as written', () => {
+/** Of one command: some wait until pods have started, one after the other, and until what they do is done. */
+const deadlineMs = 300_000;
+
+describe('the guide on Kubernetes, each command exactly as written', function () {
+  this.timeout(900_000);
+
   // The roles that the guide asks for where writes are blocked, as in its example, and no others.
   const pair = useClusterPair({
     roles: { source: 'sourceWithWriteBlocking', destination: 'destination' },
@@ -60,7 +64,7 @@ describe('the guide on Kubernetes, each command exactly as written', () => {
       const { stdout } = await promisify(execFile)('bash', ['-c', command], {
         cwd: folder,
         env: { ...env, KUBECONFIG: ground.kubeconfig },
-        timeout: defaultDeadlineMs,
+        timeout: deadlineMs,
       });
       if (output === undefined) continue;
       const message = `${command} has written:\n${stdout}\nand not:\n${output}`;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { documentedCommands } from '../../ground/documented-shell.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
-import { until } from '../../ground/until.ts';
+import { hasEnded } from '../../ground/has-ended.ts';
+import { typeCommit } from '../../ground/type-commit.ts';
 import { useClusterPair } from '../syncer/cluster-pair.ts';
 
 const checkout = new URL('../../../', import.meta.url);
@@ -43,10 +44,10 @@ describe('the README without Kubernetes, each command exactly as written, in a f
     await folder.remove();
   });
 
-  /** Runs a command in a terminal, types an answer when it is asked for, and returns what is to be seen. */
+  /** Runs a command in a terminal, commits when it asks for that, if it does, and returns what is to be seen. */
   async function inTerminal(
     command: string,
-    answer?: { readonly to: RegExp; readonly typed: string },
+    { asksForCommit = false }: { readonly asksForCommit?: boolean } = {},
   ): Promise<string> {
     const name = command.replaceAll(/\W+/g, '-');
     const script = `cd '${folder.path}' && ${command}`;
@@ -59,19 +60,18 @@ describe('the README without Kubernetes, each command exactly as written, in a f
       },
     });
     const ended = once(child, 'exit', { signal: AbortSignal.timeout(deadlineMs) });
-    const shown = async (): Promise<string> =>
-      await readFile(join(folder.path, name), 'utf8').catch(() => '');
-    if (answer) {
-      await until(
-        `${command} asks`,
-        async () => answer.to.test(await shown()) || child.exitCode !== null,
-        deadlineMs,
-      );
-      child.stdin?.write(answer.typed);
-    }
+    const terminal = {
+      output: async () => await readFile(join(folder.path, name), 'utf8').catch(() => ''),
+      get hasEnded() {
+        return hasEnded(child);
+      },
+      type: (keys: string) => child.stdin?.write(keys),
+    };
+    if (asksForCommit) await typeCommit(terminal, deadlineMs);
     await ended;
-    assert.equal(child.exitCode, 0, await shown());
-    return await shown();
+    const shown = await terminal.output();
+    assert.equal(child.exitCode, 0, shown);
+    return shown;
   }
 
   it('builds the programs, says what would be done, and does it', async () => {
@@ -82,7 +82,7 @@ describe('the README without Kubernetes, each command exactly as written, in a f
     await inTerminal(build.command);
     const tried = await inTerminal(dryRun.command);
     assert.match(tried, /500 documents/);
-    const shown = await inTerminal(run.command, { to: /Type commit/, typed: 'commit\r' });
+    const shown = await inTerminal(run.command, { asksForCommit: true });
     assert.match(shown, /Committed and verified: both sides are equal\./);
     await pair.assertEqual();
   });

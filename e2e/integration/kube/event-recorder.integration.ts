@@ -61,9 +61,10 @@ describe('EventRecorder, on a real API server', () => {
     recorder.record(draft);
     recorder.record(draft);
     recorder.record({ ...draft, type: 'Normal', reason: 'Connected', note: 'ü'.repeat(5000) });
-    await until('it is counted', async () =>
-      (await written()).some(({ series }) => series?.count === 3),
-    );
+    await until('both are there, and the first is counted', async () => {
+      const found = await written();
+      return found.length === 2 && found.some(({ series }) => series?.count === 3);
+    });
     stop.abort();
     await running;
     const all = await written();

@@ -18,7 +18,7 @@ const namespace = 'default';
 /** Where leading is kept, or handed over: a machine that is busy is to change nothing of that. */
 const longTimes = { leaseDurationMs: 15_000, renewDeadlineMs: 10_000, retryPeriodMs: 300 };
 /** Where a lease is to run out. */
-const shortTimes = { leaseDurationMs: 6_000, renewDeadlineMs: 3_000, retryPeriodMs: 300 };
+const shortTimes = { leaseDurationMs: 12_000, renewDeadlineMs: 8_000, retryPeriodMs: 300 };
 
 /** A candidate that leads until told to stop. */
 class Candidate {
@@ -28,6 +28,8 @@ class Candidate {
   readonly #stop = new AbortController();
   isLeading = false;
   lost: LeadershipLostError | undefined;
+  /** Called when it has lost, at once. */
+  onLost: () => void = () => undefined;
 
   constructor(
     client: KubeClient,
@@ -55,6 +57,7 @@ class Candidate {
         },
         (error) => {
           this.lost = error;
+          this.onLost();
         },
       )
       .catch((error: unknown) => {
@@ -175,9 +178,13 @@ describe('LeaderElector, on a real API server', () => {
     await until('first leads', () => first.isLeading);
     const second = candidate(client, 'silent', 'second', shortTimes);
     await until('second knows who leads', () => second.elector.leader === 'first');
+    let isSecondLeading: boolean | undefined;
+    first.onLost = () => {
+      isSecondLeading = second.isLeading;
+    };
     proxy.freeze();
     await until('first has lost', () => first.lost !== undefined);
-    assert.equal(second.isLeading, false);
+    assert.equal(isSecondLeading, false);
     assert.equal(first.isLeading, false);
     await until('second leads', () => second.isLeading);
     proxy.heal();

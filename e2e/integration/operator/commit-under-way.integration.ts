@@ -20,7 +20,7 @@ import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 const seeds = chosenSeeds(firstSeeds(1));
 
 const web = { kind: 'Deployment', name: 'web' } as const;
-const deadlineSeconds = 15;
+const deadlineSeconds = 30;
 
 describe('an automatic commit where the secondary of the destination is frozen (PSA)', function () {
   this.timeout(600_000);

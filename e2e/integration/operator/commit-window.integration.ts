@@ -84,7 +84,7 @@ describe('the window of an automatic commit, on a real API server with a real sy
 
     // Its pod does not end: there is no commit in this window.
     application.isClinging = true;
-    const notAfter = inMs(20_000);
+    const notAfter = inMs(40_000);
     await patch({ notBefore: inMs(0), notAfter });
     const held = await ground.untilSync(namespace, 'it is stopped', ({ commit: now }) => {
       return now?.workloads !== undefined;

@@ -12,7 +12,7 @@ const { signal } = new AbortController();
 const replacing = { syncer: { replaceLostPodsAfterSeconds: 300 } };
 
 /** When the node of a test has been silent for long enough: after its pod is told to be overdue. */
-const untilLostSeconds = 90;
+const untilLostSeconds = 120;
 
 describe('the node of a pod that no longer answers, on a real API server', () => {
   let ground: OperatorGround;

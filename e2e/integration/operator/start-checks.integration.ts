@@ -12,6 +12,7 @@ import { LoopbackAddresses } from './loopback-addresses.ts';
 import { idle, StandIn } from './stand-in.ts';
 
 const port = 27182;
+const longMs = 3_600_000;
 const body = { source: 'cluster0', destination: 'cluster1' } as const;
 const finding = {
   severity: 'warning',
@@ -50,7 +51,7 @@ describe('the check that the operator asks a syncer for', () => {
   ): CheckRequest {
     const { process = 'one', ...rest } = parts;
     const target = { ...apiTargetAt({ ip: address, port }, 'token', undefined), process };
-    return { target, body, inputsHash: process, deadlineMs: 5_000, notBeforeMs: 0, ...rest };
+    return { target, body, inputsHash: process, deadlineMs: longMs, notBeforeMs: 0, ...rest };
   }
 
   async function answerTo(
@@ -155,7 +156,7 @@ describe('the check that the operator asks a syncer for', () => {
     syncer.isSilent = true;
     syncer.answers.set('check', { success: true, canStart: true, findings: [] });
     await using checks = startChecks();
-    const one = request({ deadlineMs: 3_600_000 });
+    const one = request();
     checks.watch('a', one);
     await until('it is asked', () => syncer.checks.length === 1);
     checks.watch('a', undefined);

@@ -1,0 +1,45 @@
+import { stripVTControlCharacters } from 'node:util';
+import { defaultDeadlineMs } from './default-deadline.ts';
+import { until } from './until.ts';
+
+/** A terminal in which `clustersync run` is at work. */
+export interface CommitTerminal {
+  /** Everything that was shown. */
+  output(): Promise<string>;
+  readonly hasEnded: boolean;
+  type(keys: string): void;
+}
+
+/**
+ * Types `commit` as a person is to: when the command asks for it, and its line `commit` says `ready`. Where that has changed just then,
+ * the command says so, does nothing, and asks again. Returns when it has ended.
+ */
+export async function typeCommit(
+  terminal: CommitTerminal,
+  deadlineMs = defaultDeadlineMs,
+): Promise<void> {
+  const refusals = async (): Promise<number> =>
+    (await terminal.output()).split('not yet, nothing done').length - 1;
+  for (;;) {
+    await until(
+      'it asks for the commit',
+      async () => terminal.hasEnded || isAsking(await terminal.output()),
+      deadlineMs,
+    );
+    if (terminal.hasEnded) return;
+    const before = await refusals();
+    terminal.type('commit\r');
+    await until(
+      'it ends after the commit, or is not ready any more',
+      async () => terminal.hasEnded || (await refusals()) > before,
+      deadlineMs,
+    );
+  }
+}
+
+/** Whether it asks after its last word on an answer: what was typed before it asks is no answer. */
+function isAsking(shown: string): boolean {
+  const last = stripVTControlCharacters(shown).split('nothing done').at(-1) ?? '';
+  const readiness = [...last.matchAll(/\bcommit +(ready|not yet)\b/g)].at(-1)?.[1];
+  return readiness === 'ready' && last.includes('Type commit and press Enter');
+}
