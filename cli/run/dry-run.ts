@@ -57,9 +57,6 @@ function textOf(run: DryRun): string {
         `  ${harmless(one.namespace)}  ${bytesText(one.bytes)}, ${countOf(one.documents, 'document')}, ${countOf(one.indexes, 'index', 'indexes')}\n`,
     );
   const more = collections.length - named.length;
-  // Once it has started, that cannot be changed.
-  const isSlower =
-    state === 'IDLE' && body.buildIndexes === 'beforeDataCopy' && indexes > collections.length;
   const blocking = body.enableUserWriteBlocking
     ? 'on the destination until the commit, on the source from then on'
     : 'none: stop application writes yourself';
@@ -77,7 +74,7 @@ function textOf(run: DryRun): string {
           ? 'a copy: replaces what differs, and deletes what the source does not have'
           : undefined,
       syncers: String(syncers),
-      indexes: `built: ${body.buildIndexes}${isSlower ? ' (afterDataCopy copies small documents up to three times as fast)' : ''}`,
+      indexes: `built: ${body.buildIndexes}`,
       blocking,
       reversible: body.reversible ? 'yes' : 'no',
     }),

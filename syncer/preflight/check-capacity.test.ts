@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { diskFindings, oplogFindings } from './check-capacity.ts';
+import { diskFindings, indexTimeFindings, oplogFindings } from './check-capacity.ts';
 import type { Finding } from './finding.ts';
 
 const GB = 1_000_000_000;
@@ -15,7 +15,9 @@ describe('oplogFindings', () => {
     assert.deepEqual(names(oplogFindings(size, { ...full, spanSeconds: 19_000 })), [
       'OplogTooShort',
     ]);
-    assert.deepEqual(oplogFindings(size, { ...full, spanSeconds: 21_000 }), []);
+    assert.deepEqual(names(oplogFindings(size, { ...full, spanSeconds: 21_000 })), [
+      'CopyEstimated',
+    ]);
   });
 
   it('tells both times, and that the rate is assumed', () => {
@@ -29,7 +31,9 @@ describe('oplogFindings', () => {
 
   it('counts the room that is left in an oplog that is not full', () => {
     const half = { sizeBytes: 0.5 * GB, maxBytes: GB };
-    assert.deepEqual(oplogFindings(size, { ...half, spanSeconds: 11_000 }), []);
+    assert.deepEqual(names(oplogFindings(size, { ...half, spanSeconds: 11_000 })), [
+      'CopyEstimated',
+    ]);
     assert.deepEqual(names(oplogFindings(size, { ...half, spanSeconds: 9_000 })), [
       'OplogTooShort',
     ]);
@@ -80,6 +84,49 @@ describe('oplogFindings of a copy whose speed was measured', () => {
       found.message,
       'the copy of 200 GB takes about 2 h 46 min, at a measured 20.0 MB/s (50.0 MB in 2.5 s)',
     );
+  });
+});
+
+describe('indexTimeFindings', () => {
+  const collection = (
+    namespace: string,
+    dataGB: number,
+    secondaryIndexes: number,
+    documentBytes = 1_000,
+  ) => ({
+    ...{ namespace, dataBytes: dataGB * GB, secondaryIndexes },
+    documentCount: (dataGB * GB) / documentBytes,
+  });
+
+  it('advises to build indexes afterwards where collections with several take long to copy', () => {
+    const several = [
+      collection('shop.small', 0.7, 2),
+      collection('shop.large', 0.8, 5),
+      collection('shop.plain', 900, 1),
+      collection('shop.files', 900, 5, 50_000),
+    ];
+    const [found, ...others] = indexTimeFindings(several, 'beforeDataCopy');
+    assert.ok(found?.severity === 'advice');
+    assert.deepEqual(others, []);
+    assert.equal(
+      found.message,
+      '1.5 GB of small documents are in collections with several secondary indexes, which are built before the copy',
+    );
+    assert.deepEqual(found.namespaces, ['shop.large', 'shop.small']);
+    for (const buildIndexes of ['afterDataCopy', 'never'] as const)
+      assert.deepEqual(indexTimeFindings(several, buildIndexes), []);
+  });
+
+  it('says nothing of little data, or of one index', () => {
+    for (const [dataGB, indexes] of [
+      [1.1, 9],
+      [900, 1],
+      [900, 0],
+    ] as const)
+      assert.deepEqual(
+        indexTimeFindings([collection('shop.a', dataGB, indexes)], 'beforeDataCopy'),
+        [],
+      );
   });
 });
 

@@ -1,10 +1,12 @@
 import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { latestWriteTime } from '../../mongo/cluster-time.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { oldestEntryTime } from '../../mongo/oplog.ts';
 import { runCommand } from '../../mongo/run-command.ts';
-import { messageOf } from '../../service/errors.ts';
+import { messageOf, SyncError } from '../../service/errors.ts';
 import { bytesText, durationText } from '../../service/quantities.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
 import type { CopySpeed } from './measure-copy.ts';
@@ -20,6 +22,10 @@ const oplogMargin = 2;
 
 /** A copy that is shorter needs no look at the oplog: no oplog is that small. */
 const shortCopySeconds = 60;
+
+/** From how many secondary indexes on, small documents are copied faster with indexes built afterwards (bench/results/copy.md). */
+const severalIndexes = 2;
+const smallDocumentBytes = 8 * 1024;
 
 /** Anything has room for less. */
 const negligibleBytes = 100_000_000;
@@ -56,7 +62,8 @@ export interface DiskSize {
 }
 
 /**
- * Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks.
+ * Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks; and looks at what
+ * makes it slow.
  * @param speed - undefined if it was not measured.
  */
 export async function checkCapacity(
@@ -67,13 +74,17 @@ export async function checkCapacity(
   const size = await copySize(subject);
   const oplog = await orReason(signal, async () => await oplogOf(source, signal));
   const disk = await orReason(signal, async () => await diskOf(destination, signal));
-  return [...oplogFindings(size, oplog, speed), ...diskFindings(size, disk)];
+  return [
+    ...oplogFindings(size, oplog, speed),
+    ...indexTimeFindings(await indexedSizes(subject), subject.options.buildIndexes),
+    ...diskFindings(size, disk),
+  ];
 }
 
 /**
  * What the time of the copy means for the oplog.
  * @param oplog - or why it is unknown.
- * @param speed - if it was measured: then the time of the copy is always told.
+ * @param speed - if it was measured: then the answer has the time of a short copy, too.
  */
 export function oplogFindings(
   { dataBytes }: CopySize,
@@ -86,8 +97,9 @@ export function oplogFindings(
     : `an assumed ${bytesText(assumedBytesPerSecond)}/s`;
   const copy = `the copy of ${bytesText(dataBytes)} takes about ${durationText(copySeconds)}, at ${rate}`;
   const where = { side: 'source' } as const;
-  const estimate = speed ? [note('CopyEstimated', copy)] : [];
-  if (copySeconds < shortCopySeconds) return estimate;
+  const isShort = copySeconds < shortCopySeconds;
+  const estimate = speed || !isShort ? [note('CopyEstimated', copy)] : [];
+  if (isShort) return estimate;
   const seconds = typeof oplog === 'string' ? undefined : windowSeconds(oplog);
   if (seconds === undefined) {
     const reason =
@@ -98,6 +110,33 @@ export function oplogFindings(
   }
   if (seconds >= oplogMargin * copySeconds) return estimate;
   return [note('OplogTooShort', `the oplog covers about ${durationText(seconds)}; ${copy}`, where)];
+}
+
+/** A collection, and how many indexes it has in addition to that of `_id`. */
+export interface IndexedSize {
+  readonly namespace: string;
+  readonly dataBytes: number;
+  readonly documentCount: number;
+  readonly secondaryIndexes: number;
+}
+
+/** Whether a long copy should build its indexes afterwards. */
+export function indexTimeFindings(
+  collections: readonly IndexedSize[],
+  buildIndexes: StartOptions['buildIndexes'],
+): Finding[] {
+  if (buildIndexes !== 'beforeDataCopy') return [];
+  const slow = collections.filter(
+    ({ secondaryIndexes, dataBytes, documentCount }) =>
+      secondaryIndexes >= severalIndexes && dataBytes <= documentCount * smallDocumentBytes,
+  );
+  const bytes = slow.reduce((sum, { dataBytes }) => sum + dataBytes, 0);
+  if (bytes / assumedBytesPerSecond < shortCopySeconds) return [];
+  const message = `${bytesText(bytes)} of small documents are in collections with several secondary indexes, which are built before the copy`;
+  const namespaces = slow
+    .toSorted((left, right) => right.dataBytes - left.dataBytes)
+    .map(({ namespace }) => namespace);
+  return [note('IndexesSlowCopy', message, { side: 'source', namespaces })];
 }
 
 /** How long an entry stays, at the average rate of writing; undefined if that is unknown. */
@@ -129,6 +168,17 @@ async function copySize(subject: CheckSubject): Promise<CopySize> {
   const sum = (field: keyof CopySize): number =>
     sizes.reduce((total, size) => total + size[field], 0);
   return { dataBytes: sum('dataBytes'), storedBytes: sum('storedBytes') };
+}
+
+async function indexedSizes(subject: CheckSubject): Promise<IndexedSize[]> {
+  const counts = new Map<string, number>();
+  for (const { info, indexes } of await subject.indexes())
+    if (!(indexes instanceof SyncError))
+      counts.set(namespaceText(info.namespace), indexes.length - 1);
+  return (await subject.sizes()).map(({ namespace, dataBytes, documentCount }) => {
+    const text = namespaceText(namespace);
+    return { namespace: text, dataBytes, documentCount, secondaryIndexes: counts.get(text) ?? 0 };
+  });
 }
 
 async function oplogOf(
