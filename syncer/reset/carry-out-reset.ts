@@ -30,13 +30,19 @@ import { findStoredSync, receiveReset } from './receive-reset.ts';
 /** How often to read the others' state. */
 const waitMs = 50;
 
+/** How long another process that has claimed this instance since has for the rest, before this one claims it again. */
+const othersTurnMs = 120_000;
+
 /** Work on many collections renews its right at the server at most this often. */
 const keepRightEveryMs = 3_000;
 
 /** Also if another process has got further meanwhile: the rest of the work is determined again. */
 function isPassing(error: unknown): boolean {
-  if (error instanceof SyncError && error.name === 'SupersededByOtherInstance') return true;
-  return error instanceof LeaseLost || isTransient(error);
+  return isSuperseded(error) || error instanceof LeaseLost || isTransient(error);
+}
+
+function isSuperseded(error: unknown): boolean {
+  return error instanceof SyncError && error.name === 'SupersededByOtherInstance';
 }
 
 /**
@@ -53,7 +59,9 @@ export class Reset {
   readonly #isPreferred: boolean;
   /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
-  /** The cluster with the record for which this process has claimed its instance, and the lease there. */
+  /** Where this process has claimed its instance, and since when it knows that another one has claimed it since. */
+  #claimed: { readonly name: ClusterName; readonly lostAtMs?: number } | undefined;
+  /** The cluster with the record on which this process has ended its own work, and the lease there. */
   #place: { readonly name: ClusterName; readonly lease: Lease } | undefined;
 
   /** @param isPreferred - whether this instance should coordinate the others. */
@@ -83,8 +91,6 @@ export class Reset {
       return await this.#advance(record);
     };
     using warning = this.#monitor.retryWarnings.watch('reset', 'waiting');
-    // They are asked for again once the place is claimed.
-    this.#pair.forgetFormerConnections();
     try {
       for (;;) {
         const reason = await retrying(retries, 'reset', step, isPassing);
@@ -133,8 +139,8 @@ export class Reset {
       await store.heartbeat();
       if (!isAlone) await lease.keep({ mayTake: false });
     };
-    // An earlier attempt may have removed it already.
-    await store.takeOwnership();
+    // An earlier attempt may have removed its record already.
+    await this.#claim(name, store);
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
   }
@@ -158,11 +164,36 @@ export class Reset {
     return sum;
   }
 
+  /**
+   * Claims this instance. From a process that has claimed it since, which carries out the same reset, it takes it back only after a
+   * time, and waits for what that one has sent.
+   * @throws SyncError SupersededByOtherInstance in the meantime.
+   */
+  async #claim(name: ClusterName, store: SyncStore): Promise<void> {
+    if (this.#claimed?.name === name) {
+      try {
+        await store.takeOwnership([store.incarnation]);
+        this.#claimed = { name };
+        return;
+      } catch (error) {
+        if (!isSuperseded(error)) throw error;
+        const { lostAtMs = performance.now() } = this.#claimed;
+        this.#claimed = { name, lostAtMs };
+        this.#place = undefined;
+        if (performance.now() - lostAtMs < othersTurnMs) throw error;
+      }
+    }
+    this.#pair.forgetFormerConnections();
+    await store.takeOwnership();
+    this.#pair.takeOver();
+    this.#claimed = { name };
+  }
+
   /** Makes sure that no process still writes for this instance what was requested before the reset, and records that. */
   async #endEarlierWork(record: SyncRecord, store: SyncStore): Promise<void> {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
-    await store.takeOwnership();
+    await this.#claim(record.destination.name, store);
     destination.writeGuard.right = store.ownership.forReset;
     const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
     await underOnePrimary(destination, signal, async () => {

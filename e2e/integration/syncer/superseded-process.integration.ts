@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Db, Document } from 'mongodb';
-import type { SyncerProcess } from '../../ground/syncer-process.ts';
+import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { reliableMs } from '../../../syncer/store/instance-ownership.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
 import { until } from '../../ground/until.ts';
@@ -336,6 +336,25 @@ describe('a syncer whose place another process has taken', () => {
     assert.match(String(warnings), isWaiting);
     proxy.release();
     await former.waitFor(({ state }) => state === 'IDLE');
+    assert.deepEqual(await namespacesOf(pair.destination), []);
+  });
+
+  it('leaves the rest of a reset to the process that has taken its place in the meantime', async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    await using former = await pair.syncing();
+    const own = await holder();
+    await using other = await pair.syncer();
+    await until('the other one has taken the place', async () => (await holder()) !== own);
+    assert.deepEqual(await former.post('reset', { destination: 'Clean' }), success);
+    const isWaiting = ({ warnings }: SyncerProgress): boolean =>
+      String(warnings).includes('earlier connections');
+    await former.waitFor(isWaiting);
+    await using next = await pair.syncer();
+    for (const syncer of [former, other, next])
+      await syncer.waitFor(({ state }) => state === 'IDLE');
+    const logs = await Promise.all([former.log(), other.log(), next.log()]);
+    const ends = logs.map((log) => log.split('"msg":"reset"').length - 1);
+    assert.deepEqual(ends, [0, 0, 1], 'how often each has removed the state');
     assert.deepEqual(await namespacesOf(pair.destination), []);
   });
 
