@@ -29,6 +29,11 @@ describe('oplogFindings', () => {
     );
   });
 
+  it('advises to measure a rate that is assumed', () => {
+    const [found] = oplogFindings(size, { ...full, spanSeconds: 21_000 });
+    assert.match(String(found?.action), /^Measure the rate/);
+  });
+
   it('counts the room that is left in an oplog that is not full', () => {
     const half = { sizeBytes: 0.5 * GB, maxBytes: GB };
     assert.deepEqual(names(oplogFindings(size, { ...half, spanSeconds: 11_000 })), [
@@ -100,21 +105,21 @@ describe('indexTimeFindings', () => {
 
   it('advises to build indexes afterwards where collections with several take long to copy', () => {
     const several = [
-      collection('shop.small', 0.7, 2),
-      collection('shop.large', 0.8, 5),
+      collection('shop.large', 1.3, 2),
+      collection('shop.larger', 1.5, 5),
+      collection('shop.small', 1.1, 5),
+      collection('shop.empty', 0, 5),
       collection('shop.plain', 900, 1),
       collection('shop.files', 900, 5, 50_000),
     ];
-    const [found, ...others] = indexTimeFindings(several, 'beforeDataCopy');
+    const [found, ...others] = indexTimeFindings(several);
     assert.ok(found?.severity === 'advice');
     assert.deepEqual(others, []);
     assert.equal(
       found.message,
-      '1.5 GB of small documents are in collections with several secondary indexes, which are built before the copy',
+      '2.8 GB of small documents are in large collections with several secondary indexes, which are built before the copy',
     );
-    assert.deepEqual(found.namespaces, ['shop.large', 'shop.small']);
-    for (const buildIndexes of ['afterDataCopy', 'never'] as const)
-      assert.deepEqual(indexTimeFindings(several, buildIndexes), []);
+    assert.deepEqual(found.namespaces, ['shop.larger', 'shop.large']);
   });
 
   it('says nothing of little data, or of one index', () => {
@@ -123,10 +128,7 @@ describe('indexTimeFindings', () => {
       [900, 1],
       [900, 0],
     ] as const)
-      assert.deepEqual(
-        indexTimeFindings([collection('shop.a', dataGB, indexes)], 'beforeDataCopy'),
-        [],
-      );
+      assert.deepEqual(indexTimeFindings([collection('shop.a', dataGB, indexes)]), []);
   });
 });
 

@@ -6,7 +6,6 @@ import { oldestEntryTime } from '../../mongo/oplog.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { bytesText, durationText } from '../../service/quantities.ts';
-import type { StartOptions } from '../options/command-bodies.ts';
 import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
 import type { CopySpeed } from './measure-copy.ts';
@@ -26,6 +25,10 @@ const shortCopySeconds = 60;
 /** From how many secondary indexes on, small documents are copied faster with indexes built afterwards (bench/results/copy.md). */
 const severalIndexes = 2;
 const smallDocumentBytes = 8 * 1024;
+
+/** What to do about a time of the copy that follows from an assumed rate. */
+const unmeasured =
+  'Measure the rate before you plan with this time (clustersync check --measure-copy). Indexes and other work take time, too.';
 
 /** Anything has room for less. */
 const negligibleBytes = 100_000_000;
@@ -62,8 +65,7 @@ export interface DiskSize {
 }
 
 /**
- * Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks; and looks at what
- * makes it slow.
+ * Compares the oplog of the source with the estimated time of the copy, and the copy with the destination's disks.
  * @param speed - undefined if it was not measured.
  */
 export async function checkCapacity(
@@ -74,11 +76,7 @@ export async function checkCapacity(
   const size = await copySize(subject);
   const oplog = await orReason(signal, async () => await oplogOf(source, signal));
   const disk = await orReason(signal, async () => await diskOf(destination, signal));
-  return [
-    ...oplogFindings(size, oplog, speed),
-    ...indexTimeFindings(await indexedSizes(subject), subject.options.buildIndexes),
-    ...diskFindings(size, disk),
-  ];
+  return [...oplogFindings(size, oplog, speed), ...diskFindings(size, disk)];
 }
 
 /**
@@ -98,7 +96,8 @@ export function oplogFindings(
   const copy = `the copy of ${bytesText(dataBytes)} takes about ${durationText(copySeconds)}, at ${rate}`;
   const where = { side: 'source' } as const;
   const isShort = copySeconds < shortCopySeconds;
-  const estimate = speed || !isShort ? [note('CopyEstimated', copy)] : [];
+  const told = note('CopyEstimated', copy);
+  const estimate = speed ? [told] : isShort ? [] : [{ ...told, action: unmeasured }];
   if (isShort) return estimate;
   const seconds = typeof oplog === 'string' ? undefined : windowSeconds(oplog);
   if (seconds === undefined) {
@@ -120,19 +119,26 @@ export interface IndexedSize {
   readonly secondaryIndexes: number;
 }
 
-/** Whether a long copy should build its indexes afterwards. */
-export function indexTimeFindings(
-  collections: readonly IndexedSize[],
-  buildIndexes: StartOptions['buildIndexes'],
-): Finding[] {
-  if (buildIndexes !== 'beforeDataCopy') return [];
+/** Whether the copy of some collections would be faster with their indexes built afterwards. */
+export async function adviseOnIndexes(subject: CheckSubject): Promise<Finding[]> {
+  const { buildIndexes, initialData } = subject.options;
+  // Those that are there already have their indexes.
+  if (buildIndexes !== 'beforeDataCopy' || initialData === 'Present') return [];
+  return indexTimeFindings(await indexedSizes(subject));
+}
+
+/** @param collections - whose indexes are built before the copy. */
+export function indexTimeFindings(collections: readonly IndexedSize[]): Finding[] {
+  // Small ones are faster so (bench/results/collections.md).
   const slow = collections.filter(
     ({ secondaryIndexes, dataBytes, documentCount }) =>
-      secondaryIndexes >= severalIndexes && dataBytes <= documentCount * smallDocumentBytes,
+      secondaryIndexes >= severalIndexes &&
+      dataBytes <= documentCount * smallDocumentBytes &&
+      dataBytes / assumedBytesPerSecond >= shortCopySeconds,
   );
+  if (slow.length === 0) return [];
   const bytes = slow.reduce((sum, { dataBytes }) => sum + dataBytes, 0);
-  if (bytes / assumedBytesPerSecond < shortCopySeconds) return [];
-  const message = `${bytesText(bytes)} of small documents are in collections with several secondary indexes, which are built before the copy`;
+  const message = `${bytesText(bytes)} of small documents are in large collections with several secondary indexes, which are built before the copy`;
   const namespaces = slow
     .toSorted((left, right) => right.dataBytes - left.dataBytes)
     .map(({ namespace }) => namespace);

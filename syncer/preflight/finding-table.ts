@@ -136,12 +136,12 @@ export const findingTable = {
   CopyEstimated: {
     ...advice,
     action:
-      'Plan more than this time for the initial copy: the rate is an estimate, and indexes and other work take time, too. To measure it, run clustersync check --measure-copy.',
+      'Plan more than this time for the initial copy: the measurement was short, and indexes and other work take time, too.',
   },
   IndexesSlowCopy: {
     ...advice,
     action:
-      'Consider buildIndexes: afterDataCopy (--build-indexes afterDataCopy): small documents with several indexes are copied up to three times as fast. It cannot be changed once the sync has started.',
+      'Consider buildIndexes: afterDataCopy (--build-indexes afterDataCopy), which copies them up to three times as fast. It cannot be changed once the sync has started.',
   },
   DiskTight: {
     ...advice,

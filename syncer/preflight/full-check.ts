@@ -2,7 +2,7 @@ import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { CheckAnswer } from '../../sync-api/json.ts';
-import { checkCapacity } from './check-capacity.ts';
+import { adviseOnIndexes, checkCapacity } from './check-capacity.ts';
 import {
   checkDatabaseNames,
   checkFilterEntries,
@@ -53,6 +53,7 @@ const membersOf = (side: CheckedSide['side']): Advice => ({
 
 const advices: readonly Advice[] = [
   { what: 'the indexes', side: 'source', run: checkIndexes },
+  { what: 'when indexes are built', side: 'source', run: adviseOnIndexes },
   { what: 'the collections to shard', side: 'source', run: adviseOnSharding },
   { what: 'the zones', side: 'source', run: checkZones },
   { what: 'what a replica set does not have', side: 'source', run: adviseOnMerging },
