@@ -1,4 +1,5 @@
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
+import { readVersion } from '../../mongo/topology.ts';
 import type { Logger } from '../../service/logger.ts';
 import { Destination } from '../destination/destination.ts';
 import { LeftIndexes } from '../destination/left-indexes.ts';
@@ -7,6 +8,7 @@ import { Group } from '../instances/group.ts';
 import { Lease } from '../instances/lease.ts';
 import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
+import type { ClusterName } from '../options/command-bodies.ts';
 import { fittingConcurrency, requestedConcurrency } from '../options/copy-concurrency.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { Source } from '../source/source.ts';
@@ -66,11 +68,14 @@ export async function makeWork(parts: WorkParts, terms: WorkTerms): Promise<Made
     await store.warn(warning);
   };
   const filter = pair.filterOf(options);
+  // They may have been upgraded since this process has started.
+  const versionOf = async (name: ClusterName): Promise<string> =>
+    await retrying(working, 'state', async () => await readVersion(pair.clients[name], signal));
   const source = new Source({
     ...{ ...working, options, filter, catalog, warn },
     deployment: sourceCluster,
-    version: pair.topologies[options.source].version,
-    destinationVersion: pair.topologies[options.destination].version,
+    version: await versionOf(options.source),
+    destinationVersion: await versionOf(options.destination),
   });
   const leftIndexes = new LeftIndexes(syncStore.leftIndexes, catalog, monitor);
   const destination = new Destination({

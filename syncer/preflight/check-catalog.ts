@@ -56,7 +56,7 @@ export async function checkDatabaseNames(subject: CheckSubject): Promise<Finding
 
 /** Indexes that would stop the sync. */
 export async function checkIndexes(subject: CheckSubject): Promise<Finding[]> {
-  const { version } = subject.destination.topology;
+  const version = await subject.destination.version();
   const findings: Finding[] = [];
   for (const { info, indexes } of await subject.indexes()) {
     const where = { side: 'source', namespaces: [namespaceText(info.namespace)] } as const;

@@ -12,7 +12,7 @@ import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import type { NamespaceFilter } from '../../mongo/namespace-filter.ts';
 import { runCommand } from '../../mongo/run-command.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
-import type { Topology } from '../../mongo/topology.ts';
+import { readVersion, type Topology } from '../../mongo/topology.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { SyncError } from '../../service/errors.ts';
 import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
@@ -55,6 +55,8 @@ export interface CheckedSide {
   readonly option: ClusterName;
   readonly cluster: ClusterClient;
   readonly topology: Topology;
+  /** Of its servers, which may have been upgraded since this process has started. */
+  readonly version: () => Promise<string>;
   /** What it has, read when it is first needed. */
   readonly listing: () => Promise<Listing>;
 }
@@ -102,6 +104,7 @@ export class CheckSubject {
       option,
       cluster: clients[option],
       topology: topologies[option],
+      version: readOnce(async () => await readVersion(clients[option], this.signal)),
       listing: readOnce(async () => await this.#list(clients[option])),
     };
   }

@@ -7,7 +7,7 @@ import {
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { isOlderRelease, majorVersion, readVersion, type Topology } from '../../mongo/topology.ts';
 import { SyncError } from '../../service/errors.ts';
-import type { ClusterName, StartOptions } from '../options/command-bodies.ts';
+import type { StartOptions } from '../options/command-bodies.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 
 /** The oldest supported server: change streams with DDL events, and exact updates, exist since 6.0. */
@@ -64,12 +64,20 @@ export async function checkServerVersions(
   { source, destination }: Pick<StartOptions, 'source' | 'destination'>,
   signal: AbortSignal,
 ): Promise<void> {
-  const versionOf = async (option: ClusterName): Promise<Versioned> => {
-    const { host } = topologies[option];
-    return { option, host, version: await readVersion(clusters[option], signal) };
-  };
-  const [error] = serverVersionErrors(await versionOf(source), await versionOf(destination));
+  const [error] = serverVersionErrors(
+    await serverVersion(clusters[source], source, topologies[source], signal),
+    await serverVersion(clusters[destination], destination, topologies[destination], signal),
+  );
   if (error) throw error;
+}
+
+async function serverVersion(
+  cluster: ClusterClient,
+  option: string,
+  { host }: Topology,
+  signal: AbortSignal,
+): Promise<Versioned> {
+  return { option, host, version: await readVersion(cluster, signal) };
 }
 
 /**

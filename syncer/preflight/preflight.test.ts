@@ -27,8 +27,8 @@ interface Scene {
 
 /** Two deployments that answer no commands: checks that send some fail. */
 function subjectOf(scene: Scene): CheckSubject {
-  const topology = (clusterId: string, version: string): Topology => ({
-    ...{ setName: clusterId, host: `${clusterId}:1`, version, shards: [], clusterId },
+  const topology = (clusterId: string): Topology => ({
+    ...{ setName: clusterId, host: `${clusterId}:1`, version: '6.0.5', shards: [], clusterId },
     kind: 'replicaSet',
   });
   const listing = (kinds: readonly Kind[] = []) => ({
@@ -39,12 +39,14 @@ function subjectOf(scene: Scene): CheckSubject {
   });
   const source = {
     ...{ side: 'source', option: 'cluster0' },
-    topology: topology('zero', '6.0.5'),
+    topology: topology('zero'),
+    version: async () => await Promise.resolve('6.0.5'),
     listing: async () => await Promise.resolve(listing(scene.onSource)),
   };
   const destination = {
     ...{ side: 'destination', option: 'cluster1' },
-    topology: topology(scene.clusterId ?? 'one', scene.destinationVersion ?? '6.0.5'),
+    topology: topology(scene.clusterId ?? 'one'),
+    version: async () => await Promise.resolve(scene.destinationVersion ?? '6.0.5'),
     listing: async () => await Promise.resolve(listing(scene.onDestination)),
   };
   const readSync = async (name: string): Promise<object | undefined> => {

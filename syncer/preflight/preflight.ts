@@ -144,11 +144,11 @@ async function checkServerVersions({
   source,
   destination,
 }: CheckSubject): Promise<Blocker[]> {
-  const [from, to] = [source.topology, destination.topology];
-  const errors = serverVersionErrors(
-    { option: source.option, ...from },
-    { option: destination.option, ...to },
-  );
+  const versionOf = async ({ option, topology, version }: CheckedSide): Promise<Versioned> => ({
+    ...{ option, host: topology.host, version: await version() },
+  });
+  const [from, to] = [await versionOf(source), await versionOf(destination)];
+  const errors = serverVersionErrors(from, to);
   if (options.reversible && majorVersion(from.version) !== majorVersion(to.version))
     errors.push(
       new SyncError(
@@ -156,7 +156,7 @@ async function checkServerVersions({
         `the source runs ${from.version} and the destination ${to.version}: the major versions must be equal`,
       ),
     );
-  return await Promise.resolve(errors.map((error) => blocker(error)));
+  return errors.map((error) => blocker(error));
 }
 
 async function checkFeatureVersions(subject: CheckSubject): Promise<readonly Blocker[]> {
@@ -182,6 +182,7 @@ async function checkPatterns({ filter }: CheckSubject): Promise<Blocker[]> {
 /** What cannot be synced. */
 async function checkKinds({ source, destination }: CheckSubject): Promise<Blocker[]> {
   const { selected } = await source.listing();
+  const version = await destination.version();
   const blockers: Blocker[] = [];
   const add = (kind: NamespaceInfo['kind'], errorOf: (names: string) => SyncError): void => {
     const infos = selected.filter((info) => info.kind === kind);
@@ -197,7 +198,7 @@ async function checkKinds({ source, destination }: CheckSubject): Promise<Blocke
   add('oddlyNamed', oddNameError);
   for (const info of selected) {
     if (info.kind !== 'collection') continue;
-    const error = unsupportedError(info.namespace, info.options, destination.topology.version);
+    const error = unsupportedError(info.namespace, info.options, version);
     if (error) blockers.push(blocker(error, { side: 'source', namespaces: textsOf([info]) }));
   }
   return blockers;
