@@ -140,7 +140,19 @@ class LocalSyncer implements SyncerProcess {
   async commit({
     deadlineMs = defaultDeadlineMs,
   }: { readonly deadlineMs?: number | undefined } = {}): Promise<void> {
-    await until('commit is taken', async () => await this.#isCommitTaken(), deadlineMs);
+    let refusal = '';
+    try {
+      await until(
+        'commit is taken',
+        async () => {
+          refusal = await this.#refusalOfCommit();
+          return refusal === '';
+        },
+        deadlineMs,
+      );
+    } catch (error) {
+      throw refusal === '' ? error : await this.#error(`${String(error)}: ${refusal}`);
+    }
   }
 
   async waitFor(
@@ -237,17 +249,18 @@ class LocalSyncer implements SyncerProcess {
   }
 
   /**
-   * By the time of the next progress there may be another proof: that it says canCommit again tells nothing. A proof that is late, and
-   * work that is retried, say for how long; that the copy is incomplete, or that an index must be built first, is no reason to refuse a
-   * commit any more.
+   * Commits, and returns why the commit was refused, empty if it was not. By the time of the next progress there may be another proof: that
+   * it says canCommit again tells nothing. A proof that is late, and work that is retried, say for how long; that the copy is incomplete, or
+   * that an index must be built first, is no reason to refuse a commit any more.
    */
-  async #isCommitTaken(): Promise<boolean> {
+  async #refusalOfCommit(): Promise<string> {
     const { status, body } = await this.post('commit', {});
-    if (status === 200) return true;
+    if (status === 200) return '';
+    const answer = JSON.stringify(body);
     const [, ...obstacles] = String(body['errorDescription']).split(commitObstaclePrefix);
     const isLate = obstacles.length > 0 && obstacles.every((text) => / for \d+ s\b/.test(text));
-    if (body['error'] === 'CannotCommitYet' && isLate) return false;
-    throw await this.#error(`commit answers ${JSON.stringify(body)}`);
+    if (body['error'] === 'CannotCommitYet' && isLate) return answer;
+    throw await this.#error(`commit answers ${answer}`);
   }
 
   async #fetch(

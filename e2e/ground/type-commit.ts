@@ -2,6 +2,9 @@ import { stripVTControlCharacters } from 'node:util';
 import { defaultDeadlineMs } from './default-deadline.ts';
 import { until } from './until.ts';
 
+/** Readiness lapses where a proof is late: on a busy machine once, not again and again. */
+const maxAttempts = 5;
+
 /** A terminal in which `clustersync run` is at work. */
 export interface CommitTerminal {
   /** Everything that was shown. */
@@ -20,21 +23,24 @@ export async function typeCommit(
 ): Promise<void> {
   const refusals = async (): Promise<number> =>
     (await terminal.output()).split('not yet, nothing done').length - 1;
-  for (;;) {
+  const hasEnded = (): boolean => terminal.hasEnded;
+  for (let attempt = 0; attempt < maxAttempts; attempt++) {
     await until(
       'it asks for the commit',
-      async () => terminal.hasEnded || isAsking(await terminal.output()),
+      async () => hasEnded() || isAsking(await terminal.output()),
       deadlineMs,
     );
-    if (terminal.hasEnded) return;
+    if (hasEnded()) return;
     const before = await refusals();
     terminal.type('commit\r');
     await until(
       'it ends after the commit, or is not ready any more',
-      async () => terminal.hasEnded || (await refusals()) > before,
+      async () => hasEnded() || (await refusals()) > before,
       deadlineMs,
     );
+    if (hasEnded()) return;
   }
+  throw new Error(`${maxAttempts} times it was ready, and then not: ${await terminal.output()}`);
 }
 
 /** Whether it asks after its last word on an answer: what was typed before it asks is no answer. */
