@@ -1,10 +1,11 @@
-import { MongoServerError, type Document, type UUID } from 'mongodb';
+import { MongoServerError, type Document } from 'mongodb';
 import { isIdIndex, isTrue } from '../../mongo/replicated-form.ts';
-import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText } from '../../mongo/namespace.ts';
 import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import type { CollectionTarget } from '../destination/destination-catalog.ts';
 import type { Destination } from '../destination/destination.ts';
 import { canRefuse } from '../destination/refusing-indexes.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
@@ -71,17 +72,12 @@ export class Restoration {
       await this.#whereItIs(collection, async (target, present) => {
         const shardKey = this.#destination.kind.shardKeyOf(collection);
         if (shardKey)
-          await this.#destination.sharding.supportShardKey(
-            target.namespace,
-            collection.indexes,
-            shardKey,
-          );
+          await this.#destination.sharding.supportShardKey(target, collection.indexes, shardKey);
         for (const step of await this.#stepsFor(collection, target)) {
           await this.#runStepBesideUsers(target, step);
           indexes++;
         }
-        if (shardKey)
-          await this.#destination.sharding.settleShardKeyIndex(target.namespace, shardKey);
+        if (shardKey) await this.#destination.sharding.settleShardKeyIndex(target, shardKey);
         for (const step of planOptions(collection.options, present))
           if (step.kind === 'modify') await this.#modify(target, step.change);
       });
@@ -90,7 +86,7 @@ export class Restoration {
   }
 
   /** Runs a step. If an index conflicts with another one that is not unique yet, it is built once that one is. */
-  async #runStepBeforeUsers(target: Target, step: IndexStep): Promise<void> {
+  async #runStepBeforeUsers(target: CollectionTarget, step: IndexStep): Promise<void> {
     try {
       await this.#runStep(target, step);
     } catch (error) {
@@ -113,7 +109,7 @@ export class Restoration {
   /** Runs steps on a collection wherever it is now, again if it has moved meanwhile. */
   async #whereItIs(
     { namespace, destinationUuid }: TrackedCollection,
-    run: (target: Target, options: Document) => Promise<void>,
+    run: (target: CollectionTarget, options: Document) => Promise<void>,
   ): Promise<void> {
     for (;;) {
       const now = await this.#destination.catalog.find({ namespace, destinationUuid });
@@ -127,7 +123,10 @@ export class Restoration {
     }
   }
 
-  async #stepsFor(collection: TrackedCollection, { namespace }: Target): Promise<IndexStep[]> {
+  async #stepsFor(
+    collection: TrackedCollection,
+    { namespace }: CollectionTarget,
+  ): Promise<IndexStep[]> {
     const { catalog, sharding, kind } = this.#destination;
     const { indexes } = collection;
     if (indexes.every(isIdIndex)) return [];
@@ -141,7 +140,7 @@ export class Restoration {
   }
 
   /** An index that a user has made instead of one that is still to be built stays. */
-  async #runStepBesideUsers(target: Target, step: IndexStep): Promise<void> {
+  async #runStepBesideUsers(target: CollectionTarget, step: IndexStep): Promise<void> {
     try {
       await this.#runStep(target, step);
     } catch (error) {
@@ -152,12 +151,12 @@ export class Restoration {
     }
   }
 
-  async #modify({ namespace, uuid }: Target, change: Document): Promise<void> {
+  async #modify({ namespace, uuid }: CollectionTarget, change: Document): Promise<void> {
     const only = uuid === undefined ? {} : { collectionUUID: uuid };
     await this.#destination.catalog.modify(namespace, { ...change, ...only });
   }
 
-  async #runStep(target: Target, step: IndexStep): Promise<void> {
+  async #runStep(target: CollectionTarget, step: IndexStep): Promise<void> {
     try {
       switch (step.kind) {
         case 'prepareUnique':
@@ -204,12 +203,6 @@ export class Restoration {
     if (uuid && collection.destinationUuid?.equals(uuid) !== true)
       await this.#catalog.put({ ...collection, destinationUuid: uuid });
   }
-}
-
-/** A collection of the destination: its name, and its UUID if users may have put another in its place. */
-interface Target {
-  readonly namespace: Namespace;
-  readonly uuid?: UUID;
 }
 
 /**

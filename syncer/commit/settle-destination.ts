@@ -60,7 +60,7 @@ export class ShardSettlement {
   async #refine(collection: TrackedCollection, key: ShardKey): Promise<void> {
     const { destination, catalog, logger } = this.#parts;
     const { namespace, indexes } = collection;
-    await destination.sharding.supportShardKey(namespace, indexes, key);
+    await destination.sharding.supportShardKey({ namespace }, indexes, key);
     if (!(await destination.sharding.refine(namespace, key))) return;
     await catalog.put({ ...collection, shardKey: key });
     logger.info(

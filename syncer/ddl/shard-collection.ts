@@ -29,7 +29,7 @@ export async function shardCollection(
   if (key === null) return;
   const { sharding } = destination;
   checkUniqueIndexes(namespace, indexes, key);
-  await sharding.supportShardKey(namespace, indexes, key);
+  await sharding.supportShardKey({ namespace }, indexes, key);
   if (tracked.isAdopted && isSpread(await sharding.chunksOf(namespace))) return;
   const hasZones = await sharding.setZones(namespace, await source.kind.zonesOf(namespace));
   await sharding.shard(namespace, key);

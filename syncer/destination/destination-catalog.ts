@@ -34,6 +34,12 @@ export interface IndexSettings {
   readonly assertMaySend?: () => void;
 }
 
+/** A collection of the destination: its name, and its UUID if users may have put another in its place. */
+export interface CollectionTarget {
+  readonly namespace: Namespace;
+  readonly uuid?: UUID;
+}
+
 /** The error for a collection that was created, but is not listed afterwards. */
 export function notThere(namespace: Namespace): SyncError {
   return new SyncError(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { BSON, MongoServerError, type Document } from 'mongodb';
+import { BSON, MongoServerError, UUID, type Document } from 'mongodb';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { serverCode } from '../../mongo/server-errors.ts';
 import { shardKeyIndexName, type ShardKey } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec, type IndexSpec } from '../../mongo/specification.ts';
 import { createLogger } from '../../service/logger.ts';
-import type { DestinationCatalog } from './destination-catalog.ts';
+import type { DestinationCatalog, IndexSettings } from './destination-catalog.ts';
 import { DestinationSharding } from './destination-sharding.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
@@ -43,9 +43,10 @@ function scene({ present = [], codes = [], buildIndexes }: Scene) {
   };
   const catalog = {
     indexesOf: async () => await Promise.resolve(present),
-    createIndexes: async (_: unknown, specs: readonly IndexSpec[]) => {
+    createIndexes: async (_: unknown, specs: readonly IndexSpec[], settings?: IndexSettings) => {
+      const only = settings?.collectionUUID ? ` only in ${settings.collectionUUID.toString()}` : '';
       for (const { name, key } of specs)
-        await change(`create ${name} ${JSON.stringify(key.decode())}`);
+        await change(`create ${name} ${JSON.stringify(key.decode())}${only}`);
     },
     dropIndex: async (_: unknown, name: string) => {
       await change(`drop ${name}`);
@@ -97,9 +98,25 @@ describe('DestinationSharding', () => {
     ];
     for (const [what, world, trueIndexes, expected] of cases) {
       const { sharding, changes } = scene(world);
-      await sharding.supportShardKey(namespace, trueIndexes, shardKey);
+      await sharding.supportShardKey({ namespace }, trueIndexes, shardKey);
       assert.deepEqual(changes, expected, what);
     }
+  });
+
+  it('builds indexes only in the collection with a UUID, beside users who may put another in its place', async () => {
+    const uuid = new UUID();
+    const only = ` only in ${uuid.toString()}`;
+    const target = { namespace, uuid };
+    const none = scene({});
+    await none.sharding.supportShardKey(target, [], shardKey);
+    const own = scene({ present: [index(shardKeyIndexName, { former: 1 })] });
+    await own.sharding.supportShardKey(target, [index('x', keyOfIndex)], shardKey);
+    const settled = scene({ present: [index(shardKeyIndexName, temporary)] });
+    await settled.sharding.settleShardKeyIndex(target, shardKey);
+    assert.deepEqual(none.changes, [`${creation}${only}`]);
+    assert.deepEqual(own.changes, [`create x ${JSON.stringify(keyOfIndex)}${only}`]);
+    const plain = `create a_1_b_hashed ${JSON.stringify(keyOfIndex)}${only}`;
+    assert.deepEqual(settled.changes, [plain, `drop ${shardKeyIndexName}`]);
   });
 
   it('drops the last index of a shard key once there is another one', async () => {
@@ -132,7 +149,7 @@ describe('DestinationSharding', () => {
     ];
     for (const [what, world, expected] of cases) {
       const { sharding, changes, warnings } = scene(world);
-      await sharding.settleShardKeyIndex(namespace, shardKey);
+      await sharding.settleShardKeyIndex({ namespace }, shardKey);
       assert.deepEqual([changes, warnings], [expected, []], what);
     }
   });
@@ -140,11 +157,11 @@ describe('DestinationSharding', () => {
   it('keeps the index of a shard key, with a warning, if no other can take its place', async () => {
     const present = [index(shardKeyIndexName, temporary)];
     const { sharding, changes, warnings } = scene({ present, codes: [refused] });
-    await sharding.settleShardKeyIndex(namespace, shardKey);
+    await sharding.settleShardKeyIndex({ namespace }, shardKey);
     assert.equal(changes.length, 1);
     assert.deepEqual(warnings, [`index ${shardKeyIndexName} of shop.items stays: not so`]);
     const failing = scene({ present, codes: [temporarilyFailed] });
-    const settling = failing.sharding.settleShardKeyIndex(namespace, shardKey);
+    const settling = failing.sharding.settleShardKeyIndex({ namespace }, shardKey);
     await assert.rejects(settling, server(temporarilyFailed));
   });
 

@@ -21,7 +21,7 @@ import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import type { DestinationCatalog } from './destination-catalog.ts';
+import type { CollectionTarget, DestinationCatalog } from './destination-catalog.ts';
 
 /** What sharding on the destination needs. */
 interface ShardingParts {
@@ -172,22 +172,26 @@ export class DestinationSharding {
    * source's own.
    */
   async supportShardKey(
-    namespace: Namespace,
+    target: CollectionTarget,
     trueIndexes: readonly IndexSpec[],
     key: ShardKey,
   ): Promise<void> {
+    const { namespace, uuid } = target;
     const hidden = trueIndexes.filter((spec) => isTrue(spec['hidden'])).map(({ name }) => name);
     const present = await this.#parts.catalog.indexesOf(namespace);
     const isSupporting = (spec: IndexSpec): boolean =>
       supportsShardKey(spec, key) && !hidden.includes(spec.name);
     if (present.some(isSupporting)) return;
     if (!present.some(({ name }) => name === shardKeyIndexName)) {
-      await this.#buildTemporaryIndex(namespace, key);
+      await this.#buildTemporaryIndex(target, key);
       return;
     }
     // The source has one: it would have refused the key.
     const own = trueIndexes.find(isSupporting);
-    if (own) await this.#parts.catalog.createIndexes(namespace, [replicatedIndex(own)]);
+    if (own)
+      await this.#parts.catalog.createIndexes(namespace, [replicatedIndex(own)], {
+        collectionUUID: uuid,
+      });
   }
 
   /** Drops an index of a collection. If its shard key has no other index, builds one first. */
@@ -200,7 +204,7 @@ export class DestinationSharding {
       await catalog.dropIndex(namespace, name);
     } catch (error) {
       if (codeOf(error) !== serverCode.cannotDropShardKeyIndex || shardKey === null) throw error;
-      await this.#buildTemporaryIndex(namespace, shardKey);
+      await this.#buildTemporaryIndex({ namespace }, shardKey);
       await catalog.dropIndex(namespace, name);
     }
   }
@@ -209,7 +213,8 @@ export class DestinationSharding {
    * Drops the index that has supported a shard key during the sync. If the source has none for the key, one on only the key
    * takes its place: the server needs one. With `buildIndexes: never` it stays.
    */
-  async settleShardKeyIndex(namespace: Namespace, key: ShardKey): Promise<void> {
+  async settleShardKeyIndex(target: CollectionTarget, key: ShardKey): Promise<void> {
+    const { namespace } = target;
     const { catalog, options, warn } = this.#parts;
     if (options.buildIndexes === 'never') return;
     const present = await catalog.indexesOf(namespace);
@@ -218,7 +223,7 @@ export class DestinationSharding {
       (spec) => spec.name !== shardKeyIndexName && supportsShardKey(spec, key),
     );
     try {
-      if (!isSupported) await this.#buildIndex(namespace, plainName(key), key);
+      if (!isSupported) await this.#buildIndex(target, plainName(key), key);
       await catalog.dropIndex(namespace, shardKeyIndexName);
     } catch (error) {
       // For example, a hidden index on the same keys.
@@ -237,14 +242,20 @@ export class DestinationSharding {
   }
 
   /** It has one field more than the shard key, which no document has, so it conflicts with no index of the source. */
-  async #buildTemporaryIndex(namespace: Namespace, key: ShardKey): Promise<void> {
+  async #buildTemporaryIndex(target: CollectionTarget, key: ShardKey): Promise<void> {
     const longer = [...key, { field: shardKeyIndexName, kind: 1 }] as const;
-    await this.#buildIndex(namespace, shardKeyIndexName, longer);
+    await this.#buildIndex(target, shardKeyIndexName, longer);
   }
 
-  async #buildIndex(namespace: Namespace, name: string, key: ShardKey): Promise<void> {
+  async #buildIndex(
+    { namespace, uuid }: CollectionTarget,
+    name: string,
+    key: ShardKey,
+  ): Promise<void> {
     const spec = BSON.serialize({ v: 2, key: shardKeyDocument(key), name });
-    await this.#parts.catalog.createIndexes(namespace, [decodeIndexSpec(spec)]);
+    await this.#parts.catalog.createIndexes(namespace, [decodeIndexSpec(spec)], {
+      collectionUUID: uuid,
+    });
   }
 }
 

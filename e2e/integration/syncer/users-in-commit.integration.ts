@@ -84,6 +84,22 @@ describe('a commit while users may write already', () => {
       await pair.assertEqual();
     });
 
+  it('brings no collection back whose index it is about to build when a user drops it', async () => {
+    const { source, destination } = pair;
+    const indexes = [{ key: { n: 1 }, name: 'n' }];
+    await source.client.db('shop').command({ createIndexes: 'items', indexes });
+    await using syncer = await pair.syncing({ enableUserWriteBlocking: true });
+    // The commit builds it again.
+    await destination.client.db('shop').collection('items').dropIndex('n');
+    await using user = new MongoClient(destination.set.uri('app'));
+    await using slow = await slowCommands(destination, ['createIndexes'], 3_000, 'shop.items');
+    await syncer.commit();
+    await slow.reached(1);
+    await user.db('shop').dropCollection('items');
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual(await namespacesOf(destination), []);
+  });
+
   it('leaves alone a collection that a user puts in the place of one that is about to be changed', async () => {
     const { source, destination } = pair;
     const index = { key: { n: 1 }, name: 'n' };
