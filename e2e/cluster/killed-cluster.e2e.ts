@@ -7,19 +7,18 @@ import { whileSlow } from '../ground/mongod/slow-command.ts';
 import { startShopWriter } from '../ground/shop/shop-writer.ts';
 import { until } from '../ground/until.ts';
 import { example, hasCaughtUp, syncName, withMigration, type Migration } from './migration.ts';
-import { commit, incarnationOf, isCopying, killSyncer, phaseOf } from './syncer-pods.ts';
+import { commit, heldCopy, incarnationOf, isCopying, killSyncer, phaseOf } from './syncer-pods.ts';
 
 describe('a sync in a cluster whose parts are killed', () => {
   it('ends equal, as its verification says, after etcd, the kubelet and the API server were killed, and serves HTTPS', async () => {
-    await withMigration('cluster-killed', { scale: 0.15 }, async (migration) => {
+    await withMigration('cluster-killed', { scale: 0.3 }, async (migration) => {
       const { namespace, source, destination } = migration;
       const { signal } = new AbortController();
       await namespace.apply(await certificateSecret(namespace.name));
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
       try {
-        // The copy is a few inserts: one is to last longer than two parts of the cluster need to be there again.
-        const slow = { command: 'insert', delayMs: 60_000 };
-        await whileSlow(destination.uri('admin'), slow, async () => {
+        // For longer than two parts of the cluster need to be there again.
+        await whileSlow(destination.uri('admin'), heldCopy(60_000), async () => {
           await namespace.apply(await example('clustersync-tls.yaml'));
           await until(
             'documents are being copied',

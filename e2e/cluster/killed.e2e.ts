@@ -12,7 +12,7 @@ import {
   withMigration,
   type Migration,
 } from './migration.ts';
-import { commit, isCopying, killSyncer } from './syncer-pods.ts';
+import { commit, heldCopy, isCopying, killSyncer } from './syncer-pods.ts';
 
 describe('a sync whose processes are killed', () => {
   it('ends equal after its syncer was killed during the copy and during change events', async () => {
@@ -21,8 +21,7 @@ describe('a sync whose processes are killed', () => {
       const { signal } = new AbortController();
       const writer = startShopWriter(source.uri('app'), { writesPerSecond: 200, signal });
       try {
-        const slow = { command: 'insert', delayMs: 30_000 };
-        await whileSlow(destination.uri('admin'), slow, async () => {
+        await whileSlow(destination.uri('admin'), heldCopy(60_000), async () => {
           await namespace.apply(await example('clustersync.yaml'));
           await until(
             'documents are being copied',

@@ -1,6 +1,7 @@
 import { assertEqualClusters } from '../ground/compare.ts';
 import { clusterDeadlineMs } from '../ground/default-deadline.ts';
 import type { Deployment } from '../ground/deployment.ts';
+import type { SlowCommand } from '../ground/mongod/slow-command.ts';
 import { shopDatabase } from '../ground/shop/shop-collections.ts';
 import { until } from '../ground/until.ts';
 import { lookInto, syncName, type Migration } from './migration.ts';
@@ -64,6 +65,11 @@ export async function phaseOf(destination: Deployment): Promise<unknown> {
       'phase'
     ] as unknown;
   });
+}
+
+/** Holds the copy for a time, once some documents are copied: the first batch of this collection passes. */
+export function heldCopy(delayMs: number): SlowCommand {
+  return { command: 'insert', namespace: `${shopDatabase}.orders`, skipped: 1, delayMs };
 }
 
 /** True while documents are being copied, from when there are some. */

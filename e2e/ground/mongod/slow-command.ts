@@ -6,6 +6,8 @@ export interface SlowCommand {
   readonly delayMs: number;
   /** The one that it is about; any when absent. */
   readonly namespace?: string;
+  /** How many of them pass before the first that takes longer. */
+  readonly skipped?: number;
 }
 
 /** Runs something while a command of a server takes longer. The server needs `enableTestCommands`. */
@@ -21,7 +23,7 @@ export async function whileSlow(
 /** Runs something while a command of some servers takes longer, also where another server of their cluster asks for it. */
 export async function whileAllSlow(
   servers: readonly MongoClient[],
-  { command, delayMs, namespace }: SlowCommand,
+  { command, delayMs, namespace, skipped = 0 }: SlowCommand,
   run: () => Promise<void>,
 ): Promise<void> {
   const data = {
@@ -33,7 +35,7 @@ export async function whileAllSlow(
     for (const server of servers)
       await server.db('admin').command({ configureFailPoint: 'failCommand', ...mode });
   };
-  await set({ mode: 'alwaysOn', data });
+  await set({ mode: skipped === 0 ? 'alwaysOn' : { skip: skipped }, data });
   try {
     await run();
   } finally {
