@@ -9,6 +9,8 @@ export interface AlertCase {
   readonly firesAtMinute?: number;
   /** What its texts must tell the person who is called. */
   readonly says?: RegExp;
+  /** The reason that its description names in that minute. */
+  readonly reason?: string;
 }
 
 /** A metric of a program, with the labels that Prometheus gives it. */
@@ -173,8 +175,12 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'ClustersyncStalled',
     what: 'a sync is stalled',
-    series: [condition('Stalled', [...times(3, null), ...times(10, 1)])],
+    series: [
+      condition('Stalled', [...times(3, null), ...times(10, 1)]),
+      notReady('OplogRolledOver', [...times(3, null), ...times(10, 1)]),
+    ],
     firesAtMinute: 4,
+    reason: 'OplogRolledOver',
   },
   {
     alert: 'ClustersyncStalled',
@@ -189,8 +195,11 @@ export const alertCases: readonly AlertCase[] = [
       condition('Ready', [...times(8, 0), ...times(20, null)]),
       condition('InitialCopyDone', [...times(8, null), ...times(20, 1)], { target: otherOperator }),
       condition('Ready', [...times(8, null), ...times(20, 0)], { target: otherOperator }),
+      notReady('WaitingForCanCommit', [...times(8, 1), ...times(20, null)]),
+      notReady('SyncerUnreachable', [...times(8, null), ...times(20, 1)], otherOperator),
     ],
     firesAtMinute: 15,
+    reason: 'SyncerUnreachable',
   },
   {
     alert: 'ClustersyncNotReady',
@@ -216,12 +225,14 @@ export const alertCases: readonly AlertCase[] = [
       condition('InitialCopyDone', times(30, 0)),
     ],
     firesAtMinute: 17,
+    reason: 'SyncerUnreachable',
   },
   {
     alert: 'ClustersyncCopyBlocked',
     what: 'the destination is in use before anything has begun',
     series: [notReady('DestinationInUse', times(30, 1))],
     firesAtMinute: 15,
+    reason: 'DestinationInUse',
   },
   {
     alert: 'ClustersyncCopyBlocked',
@@ -232,6 +243,7 @@ export const alertCases: readonly AlertCase[] = [
       condition('InitialCopyDone', times(30, 0)),
     ],
     firesAtMinute: 20,
+    reason: 'ClusterUnreachable',
     says: /kept from copying, or from ending its sync,.* deleted, or starts over/,
   },
   ...[
@@ -304,6 +316,7 @@ export const alertCases: readonly AlertCase[] = [
       committing([...times(5, 0), ...times(20, 1), ...times(25, null)]),
     ],
     firesAtMinute: 31,
+    reason: 'CommitUnknown',
   },
   {
     alert: 'ClustersyncCommitHangs',
