@@ -20,7 +20,7 @@ export interface StatusInput {
   readonly blocker: ConditionCause | undefined;
   /** When the pods were last given changed Secrets, as far as their StatefulSet records it. */
   readonly secretsChangedAt: string | undefined;
-  /** What is wrong with the Secrets that running pods have read. */
+  /** What is wrong with the Secrets that pods read, or have read. */
   readonly secretProblem: ConditionCause | undefined;
 }
 

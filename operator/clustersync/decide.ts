@@ -7,7 +7,12 @@ import { dueMs, type Observation } from '../operand/observation.ts';
 import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { optionsCause } from '../operand/option-rules.ts';
-import { withOverdueEnd, type PodState } from '../operand/pod-state.ts';
+import {
+  orWithItsSecret,
+  runningPods,
+  withOverdueEnd,
+  type PodState,
+} from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
 import {
@@ -143,7 +148,6 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const finding = findingOf(clusterSync.status?.source, world.sourceView, clusterSync.spec);
   // What determines the number of pods is stored before they are created, so that another operator can continue from there.
   const isSourceNew = finding.source !== undefined && !isSourceKnown;
-  // Running pods have already read their Secrets: a missing one is not a reason to report that the sync does not continue.
   const unclaimed = claimCause(clusterSync, world.claim);
   const isHandsOff =
     clusterSync.spec.suspend ||
@@ -151,6 +155,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     isDeletedInForeground(clusterSync) ||
     unclaimed !== undefined;
   const isResting = isAtRest(clusterSync);
+  const isToHavePods =
+    !isResting && world.statefulSet !== undefined && world.statefulSet.spec?.replicas !== 0;
+  const unusableSecret = isToHavePods ? missing : undefined;
   const plans: LostPodPlan[] = [];
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);
@@ -158,7 +165,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       pod && !isHandsOff && !isResting ? planLostPod(pod, clusterSync, world) : { kind: 'none' };
     plans.push(lost);
     const overdue = pod && withOverdueEnd(syncerPodState(pod, instances, world.token), pod, nowMs);
-    const state = overdue && withReplacement(overdue, lost);
+    const state = overdue && withReplacement(orWithItsSecret(overdue, unusableSecret), lost);
     const observation = isSourceKnown ? observations.get(instance.id) : silenceOf(world.sourceView);
     return {
       instance,
@@ -166,6 +173,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
       // The status keeps what a previous process said; it does not count as an answer of this one.
       observation: observation?.process === state?.process ? observation : undefined,
       refusal: world.podRefusals?.get(instance.podName),
+      unusableSecret,
     };
   });
   const unproven = missingProofCause(world.claim, views);
@@ -182,6 +190,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     rejection ??
     unclaimed ??
     disallowed ??
+    // Running pods have already read their Secrets, and each of the others says what it lacks.
     (world.statefulSet ? undefined : missing) ??
     untrusted ??
     unproven;
@@ -191,10 +200,9 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const input = {
     ...{ clusterSync, nowMs, finding, instances: shown, blocker },
     secretsChangedAt: recordedChange(world.statefulSet),
-    secretProblem:
-      isResting || !world.statefulSet || world.statefulSet.spec?.replicas === 0
-        ? undefined
-        : secretProblem(world, nowMs),
+    secretProblem: isToHavePods
+      ? secretProblem(world, nowMs, runningPods(views.map(({ pod }) => pod)))
+      : undefined,
   };
   const assessed = assess(input);
   const reset = planReset(clusterSync, {

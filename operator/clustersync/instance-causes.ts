@@ -6,7 +6,7 @@ import {
 } from '../operand/api-causes.ts';
 import type { Observation } from '../operand/observation.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
-import { missingPod } from '../operand/pod-state.ts';
+import { missingPod, orItsSecret } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { listed, type Instance } from './resources.ts';
 import type { Stage } from './stage.ts';
@@ -18,6 +18,8 @@ export interface InstanceView extends ProcessView {
   readonly observation: Observation<SyncerProgress, SyncerCommand> | undefined;
   /** Why it has no pod, if it has none and that is known. */
   readonly refusal?: PodRefusal | undefined;
+  /** Why a Secret that its pod reads when it starts cannot be used. */
+  readonly unusableSecret?: ConditionCause | undefined;
 }
 
 /**
@@ -33,10 +35,14 @@ export function gravestInstanceCause(
     instances.flatMap((view, index) => [
       answeredError(view),
       refusedCommand(view, stages[index] ?? 'unknown'),
-      view.pod ? view.pod.cause : missingPod(view.instance.podName, view.refusal),
+      view.pod ? view.pod.cause : absence(view),
       unreachable(view, stages[index] ?? 'unknown', nowMs),
     ]),
   );
+}
+
+function absence({ instance, refusal, unusableSecret }: InstanceView): ConditionCause {
+  return orItsSecret(missingPod(instance.podName, refusal), instance.podName, unusableSecret);
 }
 
 /** @param views - the instances that work, or have worked, on another sync. */

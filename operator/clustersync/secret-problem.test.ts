@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Pod } from '../kube/builtin-resources.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
@@ -6,9 +7,14 @@ import { decide, type Decision, type World } from './decide.ts';
 import {
   answers,
   clusterSync,
+  decideOn,
   emptyWorld,
   phaseAndReadiness,
+  podName,
+  readyMessage,
+  runningPod,
   runningWorld,
+  shardedWorld,
 } from './testing/worlds.ts';
 
 describe('a ClusterSync whose Secrets have become unusable', () => {
@@ -44,6 +50,95 @@ describe('a ClusterSync whose Secrets have become unusable', () => {
       );
     });
   }
+
+  const inState = (state: object): Pod => {
+    const { status, ...pod } = runningPod();
+    const [container] = status?.containerStatuses ?? [];
+    assert.ok(container);
+    return { ...pod, status: { ...status, containerStatuses: [{ ...container, state }] } };
+  };
+  const unscheduled: Pod = {
+    ...runningPod(),
+    status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
+  };
+  const terminating = (pod: Pod, deletedMs: number): Pod => {
+    const deletionTimestamp = new Date(deletedMs).toISOString();
+    const spec = { containers: [], ...pod.spec, nodeName: 'node-7' };
+    return { ...pod, spec, metadata: { ...pod.metadata, deletionTimestamp } };
+  };
+  const cannotStart = `the pod ${podName} cannot start until this is corrected`;
+  for (const [what, pod, secret, readiness, message] of [
+    ['the pod was evicted', undefined, missing, 'SecretNotFound', cannotStart],
+    [
+      ...(['the container waits for the Secret', inState({ waiting: {} }), missing] as const),
+      ...(['SecretNotFound', cannotStart] as const),
+    ],
+    [
+      ...(['the pod is being replaced', terminating(runningPod(), nowMs), missing] as const),
+      ...(['SecretNotFound', cannotStart] as const),
+    ],
+    [
+      'the pod waits, and would crash',
+      inState({ waiting: {} }),
+      invalid,
+      'InvalidCertificate',
+      cannotStart,
+    ],
+    [
+      ...(['it crashes', inState({ waiting: { reason: 'CrashLoopBackOff' } }), invalid] as const),
+      ...(['InvalidCertificate', cannotStart] as const),
+    ],
+    [
+      ...([
+        'the pod crashes for another reason',
+        inState({ waiting: { reason: 'CrashLoopBackOff' } }),
+      ] as const),
+      ...([missing, 'PodCrashLooping', 'keeps crashing'] as const),
+    ],
+    ['the pod has no node', unscheduled, missing, 'PodUnschedulable', 'cannot be scheduled'],
+    [
+      ...(['its node is lost', terminating(runningPod(), nowMs - 60_000), missing] as const),
+      ...(['NodeUnresponsive', 'does not confirm'] as const),
+    ],
+    [
+      'the pod waits for something else',
+      inState({ waiting: {} }),
+      expired,
+      'PodPending',
+      'not running yet',
+    ],
+  ] as const) {
+    it(`names what the pod waits for, and does not say that it runs, when ${what}`, () => {
+      const pods = new Map(pod ? [[podName, pod]] : []);
+      const world = { ...runningWorld(undefined, { pods }), credentials: [secret] };
+      const { status } = decide(clusterSync(), world);
+      assert.match(phaseAndReadiness(status), new RegExp(` False ${readiness}$`));
+      assert.ok(readyMessage(status).includes(message), readyMessage(status));
+      if (message === cannotStart)
+        assert.equal(readyMessage(status), `${secret.description}: ${message}`);
+      assert.doesNotMatch(problemOf(status)?.message ?? '', /continue/);
+      assert.ok(problemOf(status));
+    });
+  }
+
+  it('says of several instances which one cannot start', () => {
+    const world = shardedWorld([answers.changes, 'no pod', answers.changes], {
+      credentials: [missing],
+    });
+    const { status } = decideOn(world);
+    assert.equal(
+      readyMessage(status),
+      'there is no Secret authority: the pod orders-syncer-1 cannot start until this is corrected',
+    );
+    assert.match(problemOf(status)?.message ?? '', /running pods continue, others cannot start/);
+  });
+
+  it('says why a pod cannot be created, if that is not the Secret', () => {
+    const podRefusals = new Map([[podName, { message: 'exceeded quota', isLasting: true }]]);
+    const world = runningWorld(undefined, { pods: new Map(), podRefusals });
+    const { status } = decide(clusterSync(), { ...world, credentials: [missing] });
+    assert.match(phaseAndReadiness(status), / False PodCreationFailed$/);
+  });
 
   it('keeps its pods as they are, whatever else changes', () => {
     const annotations = { [secretsHashAnnotation]: 'former' };

@@ -105,6 +105,26 @@ describe('secretProblem', () => {
   const later = until('ca.crt in the Secret ca', atMs + days(30));
   const short = until('tls.crt in the Secret short', atMs - days(6), days(0.25));
 
+  for (const [running, outlook] of [
+    ['all', 'running pods continue, and are not changed until this is corrected'],
+    [
+      'some',
+      'running pods continue, others cannot start, and none is changed until this is corrected',
+    ],
+    ['none', 'pods cannot start until this is corrected'],
+  ] as const) {
+    it(`says of missing and invalid ones what that means when ${running} of the pods run`, () => {
+      for (const secret of [missing, invalid]) {
+        const problem = secretProblem(
+          { source, destination, credentials: [secret] },
+          atMs,
+          running,
+        );
+        assert.equal(problem?.message, `${secret.description}: ${outlook}`);
+      }
+    });
+  }
+
   it('is what is missing, and a certificate that ends within a week', () => {
     for (const [credentials, nowMs, reason, message] of [
       [
@@ -126,7 +146,7 @@ describe('secretProblem', () => {
         'tls.crt in the Secret client expired at 2026-12-01T00:00:00.000Z: new connections may fail. Renew it',
       ],
     ] as const) {
-      const problem = secretProblem({ source, destination, credentials }, nowMs);
+      const problem = secretProblem({ source, destination, credentials }, nowMs, 'all');
       assert.deepEqual([problem?.reason, problem?.message], [reason, message]);
     }
   });
@@ -134,10 +154,10 @@ describe('secretProblem', () => {
   it('is none before', () => {
     const credentials = [later, source, soon];
     assert.equal(
-      secretProblem({ source, destination, credentials }, atMs - days(7) - 1),
+      secretProblem({ source, destination, credentials }, atMs - days(7) - 1, 'all'),
       undefined,
     );
-    assert.equal(secretProblem({ source, destination, credentials: [] }, atMs), undefined);
+    assert.equal(secretProblem({ source, destination, credentials: [] }, atMs, 'none'), undefined);
   });
 });
 

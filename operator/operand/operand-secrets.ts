@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { ClusterSyncSpec, OperandOptions } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import type { ConditionCause } from './condition-cause.ts';
+import type { RunningPods } from './pod-state.ts';
 import {
   authorityOf,
   certificateKeys,
@@ -188,19 +189,24 @@ export function missingSecret(secrets: ConnectionSecrets): ConditionCause | unde
   return undefined;
 }
 
+/** What it means that a Secret cannot be used, by how many of the pods run. */
+const outlooks: Readonly<Record<RunningPods, string>> = {
+  all: 'running pods continue, and are not changed until this is corrected',
+  some: 'running pods continue, others cannot start, and none is changed until this is corrected',
+  none: 'pods cannot start until this is corrected',
+};
+
 /**
- * What is wrong with the Secrets of running pods, or will be soon: they continue with what they have read, but could not connect
+ * What is wrong with the Secrets of pods, or will be soon: those that run continue with what they have read, but could not connect
  * again, or be replaced.
  */
 export function secretProblem(
   secrets: ConnectionSecrets,
   nowMs: number,
+  running: RunningPods,
 ): ConditionCause | undefined {
   const missing = missingSecret(secrets);
-  if (missing) {
-    const message = `${missing.message}: running pods continue, and are not changed until this is corrected`;
-    return { ...missing, message };
-  }
+  if (missing) return { ...missing, message: `${missing.message}: ${outlooks[running]}` };
   const [first] = secrets.credentials
     .flatMap((secret) => (secret.kind === 'found' && secret.expiry ? [secret.expiry] : []))
     .filter(({ atMs, noticeMs }) => atMs - nowMs <= noticeMs)

@@ -112,6 +112,43 @@ export function missingPod(name: string, refusal: PodRefusal | undefined): Condi
   };
 }
 
+/** By the reason why a Secret cannot be used: what keeps a pod that needs it from running, as far as its own status tells. */
+const secretSymptoms: Readonly<Record<string, readonly string[]>> = {
+  // Without a Secret, the kubelet starts no container; one that crashes has found its files.
+  SecretNotFound: ['PodPending'],
+  InvalidCertificate: ['PodPending', 'PodCrashLooping'],
+};
+
+/**
+ * Why a pod does not run, if a Secret that it reads when it starts cannot be used: that Secret, unless something else keeps the pod.
+ * @param cause - what its own status tells.
+ * @param unusable - why the Secret cannot be used; undefined if all can.
+ */
+export function orItsSecret(
+  cause: ConditionCause,
+  name: string,
+  unusable: ConditionCause | undefined,
+): ConditionCause {
+  if (!unusable || !secretSymptoms[unusable.reason]?.includes(cause.reason)) return cause;
+  const message = `${unusable.message}: the pod ${name} cannot start until this is corrected`;
+  return { ...unusable, message };
+}
+
+/** The same, with that cause. */
+export function orWithItsSecret(state: PodState, unusable: ConditionCause | undefined): PodState {
+  return state.cause ? { ...state, cause: orItsSecret(state.cause, state.name, unusable) } : state;
+}
+
+/** How many of an operand's pods run. */
+export type RunningPods = 'all' | 'some' | 'none';
+
+/** See {@link RunningPods}. @param pods - undefined for one that does not exist. */
+export function runningPods(pods: readonly (PodState | undefined)[]): RunningPods {
+  const running = pods.filter((pod) => pod?.process !== undefined).length;
+  if (running === 0) return 'none';
+  return running === pods.length ? 'all' : 'some';
+}
+
 /** The cause for a pod that is about to be replaced. */
 export const beingReplaced = 'is being replaced';
 

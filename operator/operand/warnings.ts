@@ -31,7 +31,7 @@ export function warningEvents(
   return [{ type: 'Warning', reason, action: 'Reconcile', note: message }];
 }
 
-/** The condition of running pods whose Secrets could not be read again. */
+/** The condition of pods whose Secrets cannot be read, or not again. */
 const secretProblemType = 'SecretProblem';
 
 /** That condition; none without such a problem. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs, runningImage, runningOperandPod } from '../operand/testing/running-pod.ts';
-import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { clusterSyncIn } from '../testing/clustersyncs.ts';
 import { decide, type World } from './decide.ts';
@@ -117,43 +116,6 @@ describe('a SyncVerification', () => {
     assert.equal(last?.status?.verifier?.image, runningImage);
     assert.ok(last.status.completedAt !== undefined);
     assert.equal(decide(verification(), world()).status?.verifier?.image, undefined);
-  });
-
-  it('continues while its Secrets are unusable, and says so', () => {
-    const invalid = { kind: 'invalid', description: 'ca.crt is not a PEM certificate' } as const;
-    const decision = decide(verification(), running(checking, { credentials: [invalid] }));
-    const { status, events } = decision;
-    assert.equal(
-      phaseAndConditions(decision),
-      phaseAndConditions(decide(verification(), running(checking))),
-    );
-    const problem = findCondition(status?.conditions, 'SecretProblem');
-    assert.deepEqual(
-      [problem?.status, problem?.reason, problem?.message],
-      [
-        'True',
-        'InvalidCertificate',
-        `${invalid.description}: running pods continue, and are not changed until this is corrected`,
-      ],
-    );
-    assert.ok(events.some(({ type, reason }) => type === 'Warning' && reason === problem?.reason));
-    const before = decide(verification(), world({ credentials: [invalid] }));
-    assert.equal(findCondition(before.status?.conditions, 'SecretProblem'), undefined);
-    assert.equal(findCondition(before.status?.conditions, 'Ready')?.reason, 'InvalidCertificate');
-  });
-
-  it('keeps its pods as they are while a Secret is missing', () => {
-    const missing = { kind: 'missing', description: 'there is no Secret authority' } as const;
-    const annotations = { [secretsHashAnnotation]: 'former' };
-    const set = {
-      ...statefulSet,
-      spec: { selector: {}, serviceName: '', template: { metadata: { annotations } } },
-    };
-    const of = (credentials: World['credentials']) =>
-      decide(verification(), running(checking, { credentials, statefulSet: set }));
-    assert.equal(of([missing]).objects?.arePodsKept, true);
-    assert.ok(of([]).objects);
-    assert.equal(of([]).objects?.arePodsKept, undefined);
   });
 
   it('compares what the sync selects', () => {

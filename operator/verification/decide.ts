@@ -9,7 +9,13 @@ import { dueMs, isCurrent, maySend, type Observation } from '../operand/observat
 import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
-import { beingReplaced, podStateWith, withOverdueEnd } from '../operand/pod-state.ts';
+import {
+  beingReplaced,
+  orWithItsSecret,
+  podStateWith,
+  runningPods,
+  withOverdueEnd,
+} from '../operand/pod-state.ts';
 import { isOneSync } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
@@ -70,8 +76,11 @@ export function decide(given: SyncVerification, world: World): Decision {
     [attemptArgument(verification.status.run), 'belongs to a previous run, and is being replaced'],
     [tokenArgument(world.token), beingReplaced],
   ]);
-  const pod =
+  const isToHavePods = statefulSet !== undefined && statefulSet.spec?.replicas !== 0;
+  const unusableSecret = isToHavePods ? missingSecret(world) : undefined;
+  const seen =
     world.pod && withOverdueEnd(podStateWith(world.pod, 'verifier', startedWith), world.pod, nowMs);
+  const pod = seen && orWithItsSecret(seen, unusableSecret);
   const isCopied = isConditionTrue(clusterSync?.status?.conditions, 'InitialCopyDone');
   const missing = missingInput(verification, world);
   const trust = trustOf(verification, world);
@@ -90,8 +99,8 @@ export function decide(given: SyncVerification, world: World): Decision {
     isRunning,
     blocker: rejection ?? disallowed ?? (statefulSet ? undefined : missing) ?? untrusted,
     secretsChangedAt: recordedChange(statefulSet),
-    secretProblem:
-      !statefulSet || statefulSet.spec?.replicas === 0 ? undefined : secretProblem(world, nowMs),
+    unusableSecret,
+    secretProblem: isToHavePods ? secretProblem(world, nowMs, runningPods([pod])) : undefined,
   };
   const verifier = verifierStatusOf(input);
   const isEnding = outcomeOf(input, verifier) !== undefined;

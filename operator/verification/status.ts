@@ -14,7 +14,7 @@ import { keptProgress } from '../operand/kept-progress.ts';
 import type { Observation } from '../operand/observation.ts';
 import { authorityOf } from '../operand/credentials.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
-import { missingPod } from '../operand/pod-state.ts';
+import { missingPod, orItsSecret } from '../operand/pod-state.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { secretProblemConditions } from '../operand/warnings.ts';
 import { outcomeOf, type Outcome } from './outcome.ts';
@@ -37,7 +37,9 @@ export interface StatusInput extends ProcessView {
   readonly blocker: ConditionCause | undefined;
   /** When the pods were last given changed Secrets, as far as their StatefulSet records it. */
   readonly secretsChangedAt: string | undefined;
-  /** What is wrong with the Secrets that running pods have read. */
+  /** Why a Secret that its pod reads when it starts cannot be used. */
+  readonly unusableSecret: ConditionCause | undefined;
+  /** What is wrong with the Secrets that its pod reads, or has read. */
   readonly secretProblem: ConditionCause | undefined;
 }
 
@@ -162,15 +164,19 @@ function reportOf({
 }
 
 function causeOf(input: StatusInput): ConditionCause | undefined {
-  const { clusterSync, blocker, isRunning, pod, podName } = input;
+  const { clusterSync, blocker, isRunning } = input;
   if (!isRunning) return gravestCause([blocker, notYet(clusterSync)]);
   return gravestCause([
     blocker,
     reportedError(input),
-    pod ? pod.cause : missingPod(podName, input.podRefusal),
+    input.pod ? input.pod.cause : absence(input),
     silenceCause(input, { reason: 'VerifierUnreachable', who: 'the verifier' }, input.nowMs),
     notLatest(input),
   ]);
+}
+
+function absence({ podName, podRefusal, unusableSecret }: StatusInput): ConditionCause {
+  return orItsSecret(missingPod(podName, podRefusal), podName, unusableSecret);
 }
 
 function notYet(clusterSync: ClusterSync | undefined): ConditionCause | undefined {

@@ -9,6 +9,8 @@ export interface AlertCase {
   readonly firesAtMinute?: number;
   /** What its texts must tell the person who is called. */
   readonly says?: RegExp;
+  /** The reason that its description names in that minute. */
+  readonly reason?: string;
 }
 
 /** A metric of a program, with the labels that Prometheus gives it. */
@@ -79,6 +81,32 @@ function oplogRemaining(seconds: number | null): Series {
   return of(syncer, 'clustersync_syncer_oplog_remaining_seconds', {}, times(20, seconds));
 }
 
+const other = { ...syncer, pod: 'orders-syncer-1' };
+
+/** A copy for an hour, with what a syncer says of it. @param lastMinute - in which something was copied or compared. */
+function copying({
+  target = syncer,
+  lastMinute = 5,
+  comparedUntil = 0,
+  phase = 'copy',
+} = {}): Series[] {
+  const until = (last: number) => Array.from({ length: 60 }, (_, minute) => Math.min(minute, last));
+  return [
+    of(target, 'clustersync_syncer_estimated_copied_bytes', {}, until(lastMinute)),
+    of(target, 'clustersync_syncer_compared_documents_total', {}, until(comparedUntil)),
+    of(target, 'clustersync_syncer_phase', { phase: 'copy' }, times(60, phase === 'copy' ? 1 : 0)),
+    of(target, 'clustersync_syncer_phase', { phase: 'catalog' }, times(60, 0)),
+  ];
+}
+
+function heldBack(reason: string, values: Series['values']): Series {
+  return of(syncer, 'clustersync_syncer_held_back', { reason }, values);
+}
+
+function committing(values: Series['values']): Series {
+  return of(syncer, 'clustersync_syncer_state', { state: 'COMMITTING' }, values);
+}
+
 /** When each alert fires, and when it does not. */
 export const alertCases: readonly AlertCase[] = [
   {
@@ -147,8 +175,12 @@ export const alertCases: readonly AlertCase[] = [
   {
     alert: 'ClustersyncStalled',
     what: 'a sync is stalled',
-    series: [condition('Stalled', [...times(3, null), ...times(10, 1)])],
+    series: [
+      condition('Stalled', [...times(3, null), ...times(10, 1)]),
+      notReady('OplogRolledOver', [...times(3, null), ...times(10, 1)]),
+    ],
     firesAtMinute: 4,
+    reason: 'OplogRolledOver',
   },
   {
     alert: 'ClustersyncStalled',
@@ -163,8 +195,11 @@ export const alertCases: readonly AlertCase[] = [
       condition('Ready', [...times(8, 0), ...times(20, null)]),
       condition('InitialCopyDone', [...times(8, null), ...times(20, 1)], { target: otherOperator }),
       condition('Ready', [...times(8, null), ...times(20, 0)], { target: otherOperator }),
+      notReady('WaitingForCanCommit', [...times(8, 1), ...times(20, null)]),
+      notReady('SyncerUnreachable', [...times(8, null), ...times(20, 1)], otherOperator),
     ],
     firesAtMinute: 15,
+    reason: 'SyncerUnreachable',
   },
   {
     alert: 'ClustersyncNotReady',
@@ -190,12 +225,14 @@ export const alertCases: readonly AlertCase[] = [
       condition('InitialCopyDone', times(30, 0)),
     ],
     firesAtMinute: 17,
+    reason: 'SyncerUnreachable',
   },
   {
     alert: 'ClustersyncCopyBlocked',
     what: 'the destination is in use before anything has begun',
     series: [notReady('DestinationInUse', times(30, 1))],
     firesAtMinute: 15,
+    reason: 'DestinationInUse',
   },
   {
     alert: 'ClustersyncCopyBlocked',
@@ -206,6 +243,7 @@ export const alertCases: readonly AlertCase[] = [
       condition('InitialCopyDone', times(30, 0)),
     ],
     firesAtMinute: 20,
+    reason: 'ClusterUnreachable',
     says: /kept from copying, or from ending its sync,.* deleted, or starts over/,
   },
   ...[
@@ -221,6 +259,94 @@ export const alertCases: readonly AlertCase[] = [
     what: `its condition ${type} is True, so that it is not about a copy, or others tell of it`,
     series: [notReady('ClusterUnreachable', times(30, 1)), condition(type, times(30, 1))],
   })),
+  {
+    alert: 'ClustersyncCopyStuck',
+    what: 'nothing more is copied, no matter which operator leads',
+    series: [
+      ...copying(),
+      notReady('InitialCopy', [...times(20, 1), ...times(40, null)]),
+      notReady('InitialCopy', [...times(20, null), ...times(40, 1)], otherOperator),
+      heldBack('maxCopyBytesPerSecond', times(60, 0)),
+    ],
+    firesAtMinute: 44,
+  },
+  {
+    alert: 'ClustersyncCopyStuck',
+    what: 'nothing is copied at all, and another instance has copied its part',
+    series: [
+      ...copying({ lastMinute: 0 }),
+      ...copying({ lastMinute: 0, target: other }),
+      notReady('InitialCopy', times(60, 1)),
+    ],
+    firesAtMinute: 30,
+  },
+  ...[
+    ...[{ what: 'another instance copies', series: copying({ lastMinute: 60, target: other }) }],
+    ...[{ what: 'a limit held it back', series: [heldBack('minFreeDiskPercent', times(60, 1))] }],
+    {
+      what: 'indexes are being built',
+      series: [of(syncer, 'clustersync_syncer_indexes_to_build', {}, times(60, 7))],
+    },
+  ].map(({ what, series }) => ({
+    alert: 'ClustersyncCopyStuck',
+    what,
+    series: [...copying(), ...series, notReady('InitialCopy', times(60, 1))],
+  })),
+  ...[
+    { what: 'it compares what is there', series: copying({ comparedUntil: 60 }) },
+    { what: 'it still reads the catalog', series: copying({ phase: 'catalog' }) },
+    { what: 'it copies', series: copying({ lastMinute: 60 }) },
+  ].map(({ what, series }) => ({
+    alert: 'ClustersyncCopyStuck',
+    what,
+    series: [...series, notReady('InitialCopy', times(60, 1))],
+  })),
+  {
+    alert: 'ClustersyncCopyStuck',
+    what: 'it is about to be paused',
+    series: [...copying(), notReady('Pausing', times(60, 1))],
+  },
+  {
+    alert: 'ClustersyncCommitHangs',
+    what: 'a commit is not done, whatever is unknown or does not answer, no matter which operator leads',
+    series: [
+      notReady('Committing', [null, ...times(9, 1), ...times(40, null)]),
+      notReady('SyncerUnreachable', [...times(10, null), ...times(10, 1), ...times(30, null)]),
+      notReady('CommitUnknown', [...times(20, null), ...times(30, 1)], otherOperator),
+      committing([...times(5, 0), ...times(20, 1), ...times(25, null)]),
+    ],
+    firesAtMinute: 31,
+    reason: 'CommitUnknown',
+  },
+  {
+    alert: 'ClustersyncCommitHangs',
+    what: 'it takes a while',
+    series: [notReady('Committing', [...times(29, 1), ...times(20, null)])],
+  },
+  {
+    alert: 'ClustersyncCommitHangs',
+    what: 'it has stopped, of which another alert tells',
+    series: [
+      notReady('UniqueIndexViolation', times(50, 1)),
+      ...[committing(times(50, 1)), condition('Stalled', times(50, 1))],
+    ],
+  },
+  {
+    alert: 'ClustersyncCommitHangs',
+    what: 'none has been sent yet',
+    series: [notReady('WaitingForCanCommit', times(50, 1)), committing(times(50, 0))],
+  },
+  {
+    alert: 'ClustersyncSecretProblem',
+    what: 'a Secret is missing, or a certificate expires',
+    series: [condition('SecretProblem', times(30, 1)), condition('Ready', times(30, 1))],
+    firesAtMinute: 15,
+  },
+  {
+    alert: 'ClustersyncSecretProblem',
+    what: 'it is corrected',
+    series: [condition('SecretProblem', [...times(14, 1), ...times(20, null)])],
+  },
   {
     alert: 'ClustersyncLagHigh',
     what: 'a sync lags behind, no matter which operator leads',

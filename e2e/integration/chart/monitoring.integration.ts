@@ -71,7 +71,7 @@ describe('the monitoring of the chart', () => {
     }
   }
 
-  for (const { alert, what, series, firesAtMinute, says } of alertCases) {
+  for (const { alert, what, series, firesAtMinute, says, reason } of alertCases) {
     it(`${alert} ${firesAtMinute === undefined ? 'does not fire' : 'fires'} when ${what}`, async () => {
       const rule = rules.find((each) => each.alert === alert);
       assert.ok(rule);
@@ -86,8 +86,42 @@ describe('the monitoring of the chart', () => {
       for (const [, label = ''] of texts.matchAll(/\$labels\.(\w+)/g)) {
         for (const { labels } of evaluation.series) assert.ok(label in labels, label);
       }
+      const [query] = queriesIn(texts, evaluation.series[0]?.labels ?? {});
+      if (reason !== undefined) assert.ok(query, 'the texts ask for no reason');
+      if (query === undefined) return;
+      const [answer] = await evaluate([query], series);
+      const there = answer?.series.filter(({ values }) => (values[firesAtMinute] ?? null) !== null);
+      assert.deepEqual(
+        there?.map(({ labels }) => labels['reason']),
+        reason === undefined ? [] : [reason],
+      );
     });
   }
+
+  it('tells the reason where there is a metric of it, and never as a label, which would start the alert anew', () => {
+    const asking = rules.filter(({ annotations }) =>
+      annotations['description']?.includes('| query'),
+    );
+    assert.deepEqual(
+      asking.map(({ alert }) => alert),
+      ['Stalled', 'NotReady', 'CopyBlocked', 'CommitHangs'].map((name) => `Clustersync${name}`),
+    );
+    for (const { labels, alert } of rules)
+      assert.deepEqual(Object.keys(labels), ['severity'], alert);
+  });
+
+  it('says of every alert, in the words of the page for the night, whether it can wait', () => {
+    const page = readFileSync(new URL('../troubleshooting.md', runbooks), 'utf8');
+    for (const { alert, annotations } of rules) {
+      const row = page.split('\n').find((line) => line.startsWith(`| \`${alert}\``));
+      const [, , , untilMorning = ''] = row?.split('|') ?? [];
+      assert.equal(
+        annotations['until_morning'],
+        untilMorning.replaceAll(/[*`]/g, '').trim(),
+        alert,
+      );
+    }
+  });
 
   it('has cases of both kinds for every alert', () => {
     for (const { alert } of rules) {
@@ -192,6 +226,15 @@ function firstFiring(series: readonly Series[], forMinutes: number): number | un
     }),
   );
   return minutes.length === 0 ? undefined : Math.min(...minutes);
+}
+
+/** The queries that a text makes when it is shown for these labels: as Prometheus expands it. */
+function queriesIn(text: string, labels: Readonly<Record<string, string>>): readonly string[] {
+  const calls = text.matchAll(/\{\{ with printf `([^`]+)` ((?:\$labels\.\w+ )+)\| query \}\}/g);
+  return [...calls].map(([, format = '', given = '']) => {
+    const names = [...given.matchAll(/\$labels\.(\w+)/g)].map(([, name = '']) => name);
+    return format.replaceAll('%q', () => JSON.stringify(labels[names.shift() ?? '']));
+  });
 }
 
 /** An expression as Grafana asks it, with everything selected. */

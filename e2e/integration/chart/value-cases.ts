@@ -33,6 +33,9 @@ const alerts = [
   'sync-stalled.md',
   'sync-not-ready.md',
   'sync-not-ready.md',
+  'copy-stuck.md',
+  'commit-hangs.md',
+  'secret-problem.md',
   'lag-high.md',
   'oplog-window.md',
   'oplog-window.md',
@@ -213,15 +216,15 @@ export const valueCases: readonly ValueCase[] = [
     values: { metrics: { prometheusRule: { maxLagSeconds: 60 } } },
     base: withRules,
     differences: [
-      `${rule(7)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
-      `${rule(7)}.annotations.description: ${behind(300)} → ${behind(60)}`,
+      `${rule(10)}.expr: ${lagAbove(300)} → ${lagAbove(60)}`,
+      `${rule(10)}.annotations.description: ${behind(300)} → ${behind(60)}`,
     ],
   },
   {
     value: 'metrics.prometheusRule.minOplogRemainingSeconds',
     values: { metrics: { prometheusRule: { minOplogRemainingSeconds: 60 } } },
     base: withRules,
-    differences: [`${rule(9)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
+    differences: [`${rule(12)}.expr: ${oplogBelow(3600)} → ${oplogBelow(60)}`],
   },
   {
     value: 'metrics.dashboards.enabled',

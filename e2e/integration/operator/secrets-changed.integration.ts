@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import {
   events,
+  pods,
   secrets,
   statefulSets,
   type StatefulSet,
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
+import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { OperandStore } from '../../../operator/operand/operand-store.ts';
 import type { SecretsRecord } from '../../../operator/operand/operand-secrets.ts';
@@ -107,6 +109,41 @@ describe('changed Secrets, on a real API server', () => {
     });
     assert.equal(await timeNow(), secretsChangedAt);
     assert.equal(await generation(), 2, 'the pods are replaced once');
+    assert.deepEqual(syncer.commandNames, []);
+  });
+
+  it('that are gone are named when a pod is lost, which nobody says to run then', async () => {
+    const { namespace, address } = await ground.newPlace();
+    await using syncer = await StandIn.start(address, 27182, { progress: applying });
+    await ground.createSync(namespace);
+    const set = await ground.untilMade(namespace, 'orders-syncer');
+    await ground.runPod(set, address);
+    await ground.untilSync(namespace, 'in sync', (now) => readiness(now) === 'True InSync');
+    const secret = await ground.get(secrets, namespace, 'old-uri');
+    assert.ok(secret);
+    await client.delete(secrets, { namespace, name: 'old-uri' }, { signal });
+    const untilSaid = async (ready: string, problem: RegExp) =>
+      await ground.untilSync(namespace, `${ready}, ${String(problem)}`, (now) => {
+        const said = findCondition(now.conditions, 'SecretProblem')?.message ?? '';
+        return readiness(now) === ready && problem.test(said);
+      });
+    await untilSaid('True InSync', /^there is no Secret old-uri: running pods continue/);
+
+    const cannotStart = 'cannot start until this is corrected';
+    await client.delete(pods, { namespace, name: 'orders-syncer-0' }, { signal });
+    const lost = await untilSaid(
+      'False SecretNotFound',
+      new RegExp(`^there is no Secret old-uri: pods ${cannotStart}$`),
+    );
+    assert.equal(
+      findCondition(lost.conditions, 'Ready')?.message,
+      `there is no Secret old-uri: the pod orders-syncer-0 ${cannotStart}`,
+    );
+
+    const { data = {} } = secret;
+    await client.create(secrets, { metadata: { namespace, name: 'old-uri' }, data }, { signal });
+    await ground.runPod(set, address, { containerID: 'test://2' });
+    await untilSaid('True InSync', /^$/);
     assert.deepEqual(syncer.commandNames, []);
   });
 
