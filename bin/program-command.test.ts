@@ -91,6 +91,14 @@ describe('the command line', function () {
     }
   });
 
+  it('ends the message of an error of the table with its name, and that of wrong usage without one', async () => {
+    const said = await saidBy(['verifier', 'report', '--metaURI', uri, '--format', 'none']);
+    assert.match(said, /^clustersync: --format: expected one of .* \(InvalidOption\)\n/m);
+    const mistyped = await saidBy(['run', '--sourse']);
+    assert.match(mistyped, /^error: unknown option '--sourse'/);
+    assert.doesNotMatch(mistyped, /InvalidOption/);
+  });
+
   it('does not call data different where it fails by an error that nobody has caught', async () => {
     const fault = `process.on('newListener', (name) => {
       if (name === 'uncaughtException') setImmediate(() => { throw new Error('a fault'); });

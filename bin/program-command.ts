@@ -279,10 +279,11 @@ function rangeOf({ range }: OptionRow): string[] {
   return range ? [`from ${range[0]} to ${range[1]}`] : [];
 }
 
-/** Writes an error that ends the command, for people. */
+/** Writes an error that ends the command, for people. Its name, if it has one of the table, can be searched for in the documentation. */
 export function reportError(error: unknown): void {
   if (error instanceof SyncError) {
-    writeError(`clustersync: ${harmless(error.message)}\n${error.row.action}\n`);
+    const message = `${harmless(error.message)} (${error.name})`;
+    writeError(`clustersync: ${message}\n${error.row.action}\n`);
   } else {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     writeError(`clustersync: ${redact(text)}\n`);

@@ -248,7 +248,7 @@ describe('kubectl clustersync', () => {
       (error) =>
         error instanceof CommandError &&
         error.exitCode === 2 &&
-        /clustersync: Error from server \(NotFound\): .*"nowhere" not found\nCheck what kubectl reports/.test(
+        /clustersync: Error from server \(NotFound\): .*"nowhere" not found \(KubectlFailed\)\nCheck what kubectl reports/.test(
           error.standardError,
         ),
     );
