@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Binary, MongoServerError } from 'mongodb';
+import { commitState, stateBeforeCommit } from '../../cli/kubectl/commit-state.ts';
 import { lastRows, syncTree, tableLines, treeLines } from '../../cli/kubectl/tree.ts';
 import { readSync, readVerification as verificationOf } from '../../cli/kubectl/resources.ts';
 import { fieldLines, formatted } from '../../cli/render/formats.ts';
@@ -151,6 +152,14 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const conditions = [{ type: 'Ready', status: 'False', reason: 'A', message: text }];
     const preflight = [{ severity: text, name: text, message: text, action: text }];
     return treeLines(syncTree(readSync({ status: { conditions, preflight } }), []));
+  },
+  'a commit that kubectl prints': (text) => {
+    const conditions = ['ReadyToCommit', 'Ready', 'Stalled'].map((type) => ({
+      ...{ type, status: text, reason: text, message: text },
+    }));
+    const status = { observedGeneration: 1, phase: text, conditions };
+    const object = { metadata: { name: text }, status, spec: { source: { name: text } } };
+    return [stateBeforeCommit(readSync(object)), commitState(object)];
   },
   'an instance that kubectl prints': (text) =>
     treeLines(syncTree(readSync({ status: { instances: [{ id: text, [text]: text }] } }), [])),
