@@ -5,7 +5,7 @@ import { lastRows, syncTree, tableLines, treeLines } from '../../cli/kubectl/tre
 import { readSync, readVerification as verificationOf } from '../../cli/kubectl/resources.ts';
 import { fieldLines, formatted } from '../../cli/render/formats.ts';
 import { renderLine } from '../../cli/render/style.ts';
-import { cutTo, fitTo, widthOf } from '../../cli/render/width.ts';
+import { cutTo, fitTo, rowsOf, widthOf } from '../../cli/render/width.ts';
 import { parseNamespaces } from '../../cli/run/start-body.ts';
 import { typeInto } from '../../cli/terminal/screen.ts';
 import { findRoute } from '../../dashboard/server/dashboard-server.ts';
@@ -88,6 +88,7 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
   jsonValue,
   levelsOf,
   widthOf,
+  rowsOf: (text) => rowsOf(text, 80),
   'cutTo and fitTo': (text) => [cutTo(text, 80), fitTo(text, 80)],
   'the error of a pod': (text) => errorIn({ error: text }, false),
   'the described error of a pod': (text) => errorIn({ error: 'X', errorDescription: text }, false),
