@@ -10,6 +10,8 @@ const scripts = new Map([
   ['fish', fishScript],
 ]);
 
+const shells = [...scripts.keys()];
+
 /** The subcommand that prints the completion script of its parent. */
 export function completionCommand(program: Command): Command {
   const name = program.name();
@@ -18,7 +20,9 @@ export function completionCommand(program: Command): Command {
     description: 'Print the completion script for a shell',
     options: {},
   })
-    .addArgument(new Argument('<shell>').choices([...scripts.keys()]))
+    .addArgument(
+      new Argument('<shell>', `shell that reads it (one of: ${shells.join(', ')})`).choices(shells),
+    )
     .addHelpText(
       'after',
       `

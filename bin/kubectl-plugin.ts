@@ -1,7 +1,8 @@
 import { Command } from 'commander';
-import { pluginHelp } from '../cli/help.ts';
+import { commitNote, pluginHelp } from '../cli/help.ts';
 import {
   clusterOptionTable,
+  commitOptionTable,
   listOptionTable,
   logsOptionTable,
   repairOptionTable,
@@ -50,7 +51,6 @@ export function kubectlPlugin(version: string): Command {
       }),
     );
   const patches = {
-    commit: ['Request the commit of a sync; cannot be undone', { state: 'Committed' }],
     pause: ['Request a pause of a sync', { state: 'Paused' }],
     resume: ['Resume a paused sync', { state: 'Running' }],
   } as const;
@@ -67,6 +67,16 @@ export function kubectlPlugin(version: string): Command {
     );
   }
   return plugin
+    .addCommand(
+      personalCommand({
+        name: 'commit',
+        description: 'Request the commit of a sync; cannot be undone',
+        options: commitOptionTable,
+        argument: 'name',
+        help: pluginHelp('commit shop --wait --timeout-seconds 600', commitNote),
+        load: async () => (await import('../cli/kubectl/commit.ts')).commitSync,
+      }),
+    )
     .addCommand(
       personalCommand({
         name: 'reverse',

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { commandOf } from './program-command.ts';
+import { commandOf, personalCommand } from './program-command.ts';
 
 const executable = fileURLToPath(new URL('clustersync.ts', import.meta.url));
 
@@ -37,6 +37,44 @@ describe('the help of a program', () => {
     const text = help.replaceAll(/\s+/g, ' ');
     const shown = '--clean [true|false] delete everything (env: CLUSTERSYNC_CLEAN; default: false)';
     assert.ok(text.includes(`${shown} --help`) || text.includes(`${shown} -h`), text);
+  });
+});
+
+describe('the help of options', () => {
+  const options = {
+    output: { type: 'string', default: 'text', choices: ['text', 'json'], description: 'format' },
+    web: {
+      type: 'integer',
+      preset: 8081,
+      range: [0, 65_535],
+      valueName: 'port',
+      description: 'serve a page',
+    },
+    speed: { type: 'integer', default: 3, range: [1, 9], description: 'speed' },
+  } as const;
+  const shown = {
+    output: 'format (one of: text, json; default: text)',
+    web: 'serve a page (from 0 to 65535; 8081 if no port is given)',
+    speed: 'speed (from 1 to 9; default: 3)',
+  };
+
+  it('tells choices, ranges and defaults of a command for people in one style', () => {
+    const load = async (): Promise<() => Promise<number>> => await Promise.reject(new Error());
+    const description = { name: 'run', description: '', help: '', options, load };
+    const text = personalCommand(description).helpInformation().replaceAll(/\s+/g, ' ');
+    assert.ok(text.includes(`--output <string> ${shown.output} --web`), text);
+    assert.ok(text.includes(`--web [port] ${shown.web} --speed`), text);
+    assert.ok(text.includes(`--speed <integer> ${shown.speed} -h`), text);
+  });
+
+  it('tells those of a program in the same style, after the environment', () => {
+    const { output, speed } = options;
+    const command = commandOf({ name: 'syncer', description: '', options: { output, speed } });
+    const text = command.helpInformation().replaceAll(/\s+/g, ' ');
+    const withEnvironment = (name: keyof typeof shown): string =>
+      shown[name].replace('(', `(env: CLUSTERSYNC_${name.toUpperCase()}; `);
+    assert.ok(text.includes(`--output <string> ${withEnvironment('output')} --speed`), text);
+    assert.ok(text.includes(`--speed <integer> ${withEnvironment('speed')} -h`), text);
   });
 });
 
@@ -89,6 +127,14 @@ describe('the command line', function () {
       assert.match(said, /^clustersync: .*mongodb:\/\/<credentials>@127\.0\.0\.1:1\//);
       assert.doesNotMatch(said, /secret/);
     }
+  });
+
+  it('ends the message of an error of the table with its name, and that of wrong usage without one', async () => {
+    const said = await saidBy(['verifier', 'report', '--metaURI', uri, '--format', 'none']);
+    assert.match(said, /^clustersync: --format: expected one of .* \(InvalidOption\)\n/m);
+    const mistyped = await saidBy(['run', '--sourse']);
+    assert.match(mistyped, /^error: unknown option '--sourse'/);
+    assert.doesNotMatch(mistyped, /InvalidOption/);
   });
 
   it('does not call data different where it fails by an error that nobody has caught', async () => {

@@ -1,4 +1,4 @@
-import { Command, CommanderError, Help, Option } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { SyncError } from '../service/errors.ts';
 import { createLogger, type Logger, type LogLevel } from '../service/logger.ts';
 import {
@@ -215,13 +215,12 @@ export function commandOf(
   }: Pick<Program<OptionTable>, 'name' | 'description' | 'options'>,
   flagsOf: FlagStyle = programFlags,
 ): Command {
-  const help = new Help();
   const command = withWriters(new Command(title))
     .description(description)
     .configureHelp({
-      // `[true|false]` says that the value may be left out.
-      optionDescription: (option) =>
-        option.presetArg === true ? option.description : help.optionDescription(option),
+      // The descriptions have choices and defaults in their own style.
+      optionDescription: ({ description: text }) => text,
+      argumentDescription: ({ description: text }) => text,
     });
   for (const [name, row] of Object.entries(options))
     for (const option of flagsOf(name, row)) command.addOption(option);
@@ -231,12 +230,7 @@ export function commandOf(
 /** For programs: the same spelling as everywhere else, and a complete help. */
 function programFlags(name: string, row: OptionRow): readonly Option[] {
   const value = row.type === 'boolean' ? '[true|false]' : `<${row.valueName ?? row.type}>`;
-  const notes = [
-    `env: ${environmentName(name)}`,
-    ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...rangeOf(row),
-    ...(row.choices ? [`one of: ${row.choices.join(', ')}`] : []),
-  ];
+  const notes = [`env: ${environmentName(name)}`, ...notesOf(row)];
   if (row.secret === true) {
     const fileEnv = environmentName(`${name}File`);
     return [
@@ -258,10 +252,7 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
     const text = row.default === true ? `do not ${row.description}` : row.description;
     return [new Option(flag, text)];
   }
-  const notes = [
-    ...(row.default === undefined ? [] : [`default: ${row.default}`]),
-    ...rangeOf(row),
-  ];
+  const notes = notesOf(row);
   const text = `${row.description}${notes.length > 0 ? ` (${notes.join('; ')})` : ''}`;
   const value = row.valueName ?? row.type;
   const option =
@@ -275,14 +266,28 @@ function personalFlags(name: string, row: OptionRow): readonly Option[] {
   ];
 }
 
-function rangeOf({ range }: OptionRow): string[] {
-  return range ? [`from ${range[0]} to ${range[1]}`] : [];
+/** What the help tells of the values of an option, in the order in which it does. */
+function notesOf({
+  type,
+  valueName = type,
+  choices,
+  range,
+  default: usual,
+  preset,
+}: OptionRow): string[] {
+  return [
+    ...(choices ? [`one of: ${choices.join(', ')}`] : []),
+    ...(range ? [`from ${range[0]} to ${range[1]}`] : []),
+    ...(usual === undefined ? [] : [`default: ${usual}`]),
+    ...(preset === undefined ? [] : [`${preset} if no ${valueName} is given`]),
+  ];
 }
 
-/** Writes an error that ends the command, for people. */
+/** Writes an error that ends the command, for people. Its name, if it has one of the table, can be searched for in the documentation. */
 export function reportError(error: unknown): void {
   if (error instanceof SyncError) {
-    writeError(`clustersync: ${harmless(error.message)}\n${error.row.action}\n`);
+    const message = `${harmless(error.message)} (${error.name})`;
+    writeError(`clustersync: ${message}\n${error.row.action}\n`);
   } else {
     const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
     writeError(`clustersync: ${redact(text)}\n`);

@@ -134,6 +134,12 @@ function helpOf(example: string, note: string): string {
 }
 
 /** What the help of a command of the kubectl plugin says below the options. */
-export function pluginHelp(example: string): string {
-  return `Example:\n  $ kubectl clustersync ${example}\n\n${exitCodes}`;
+export function pluginHelp(example: string, note?: string): string {
+  const about = note === undefined ? '' : `${note}\n\n`;
+  return `${about}Example:\n  $ kubectl clustersync ${example}\n\n${exitCodes}`;
 }
+
+/** What the help of `kubectl clustersync commit` says first. */
+export const commitNote = `\
+Stop all application writes to the source first; writes during the commit may be lost.
+It shows the lag and the condition ReadyToCommit, and asks for confirmation if there is a terminal.`;

@@ -363,9 +363,11 @@ function optionCells(name: string, row: OptionRow, flag: string): readonly strin
   const notes = [
     ...(row.required === true ? ['**Required.**'] : []),
     ...(row.secret === true ? ['Secret.'] : []),
-    ...(row.preset === undefined ? [] : [`\`${row.preset}\` if the flag has no value.`]),
-    ...(row.range ? [`From ${row.range[0]} to ${row.range[1]}.`] : []),
     ...(row.choices ? [`One of ${row.choices.map((choice) => `\`${choice}\``).join(', ')}.`] : []),
+    ...(row.range ? [`From ${row.range[0]} to ${row.range[1]}.`] : []),
+    ...(row.preset === undefined
+      ? []
+      : [`\`${row.preset}\` if no ${row.valueName ?? row.type} is given.`]),
   ];
   return [
     `\`${flag}\``,

@@ -227,6 +227,13 @@ export const errorTable = {
     action:
       'Do not let applications write to the source. Watch `state` and `commitUnderWay` in progress until they show that the commit was carried out, or that none is in progress.',
   },
+  CommitPending: {
+    status: 503,
+    retryable: false,
+    reason: 'CommitPending',
+    action:
+      'Do not let applications write to the source: the commit is requested, and is carried out as soon as it can be. `kubectl clustersync status` shows what it waits for; to wait again, repeat the command.',
+  },
   ToolUnreachable: {
     status: 503,
     retryable: true,

@@ -116,6 +116,15 @@ export const errorTerminal = {
   get rows(): number | undefined {
     return positive(process.stderr.rows);
   },
+  /** Calls the listener whenever the terminal is resized. @returns what ends that. */
+  onResize: (listener: () => void): Disposable => {
+    process.stderr.on('resize', listener);
+    return {
+      [Symbol.dispose]: () => {
+        process.stderr.off('resize', listener);
+      },
+    };
+  },
   /** Writes control sequences. The text must not contain anything from outside. */
   draw: (text: string): void => {
     drawing = writeTo(process.stderr, text).catch((error: unknown) => error);

@@ -3,11 +3,26 @@ import { once } from 'node:events';
 import { SyncError } from '../../service/errors.ts';
 import { objectOf, type JsonObject } from '../../service/json-fields.ts';
 import { jsonValue } from '../../service/json-text.ts';
+import type { Logger } from '../../service/logger.ts';
 import type { ClusterOptions } from './options.ts';
+import { syncsResource } from './resources.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 
 /** 10,000 resources need less. Longer output is refused, not cut. */
 const maxOutputBytes = 256 * 1024 * 1024;
+
+/** Runs one command of the plugin; `args` are the words that are not flags. */
+export type Run<T> = (
+  options: T,
+  logger: Logger,
+  signal: AbortSignal,
+  args: readonly string[],
+) => Promise<number>;
+
+/** An argument for kubectl: since it begins with the kind, it is never a flag, whatever the name. */
+export function syncNamed(name: string): string {
+  return `${syncsResource}/${name}`;
+}
 
 /** Runs the kubectl that has called this plugin: it knows the cluster and the user. */
 export class Kubectl {

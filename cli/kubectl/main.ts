@@ -1,4 +1,3 @@
-import type { Logger } from '../../service/logger.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
 import { redact } from '../../service/redact.ts';
@@ -6,7 +5,7 @@ import { sleep } from '../../service/sleep.ts';
 import { objectOf } from '../../service/json-fields.ts';
 import { formatted } from '../render/formats.ts';
 import { durationText } from '../../service/quantities.ts';
-import { Kubectl } from './kubectl.ts';
+import { Kubectl, syncNamed, type Run } from './kubectl.ts';
 import type {
   ClusterOptions,
   ListOptions,
@@ -48,19 +47,6 @@ const collectedEvents = 500;
 
 /** The operator's own events have no `lastTimestamp`. */
 const eventsByTime = ['get', 'events', '--sort-by=.metadata.creationTimestamp'] as const;
-
-/** An argument for kubectl: since it begins with the kind, it is never a flag, whatever the name. */
-function syncNamed(name: string): string {
-  return `${syncsResource}/${name}`;
-}
-
-/** Runs one command of the plugin; `args` are the words that are not flags. */
-type Run<T> = (
-  options: T,
-  logger: Logger,
-  signal: AbortSignal,
-  args: readonly string[],
-) => Promise<number>;
 
 /** Lists the syncs, each with its verifications. */
 export const listSyncs: Run<ListOptions> = async (options, _logger, signal) => {

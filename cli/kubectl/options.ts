@@ -22,6 +22,23 @@ const output = {
 /** The options of commands that change or follow one sync. */
 export const clusterOptionTable = cluster;
 
+/** The options of `kubectl clustersync commit`. */
+export const commitOptionTable = {
+  ...cluster,
+  wait: {
+    type: 'boolean',
+    default: false,
+    description: 'wait until it is committed, and show progress',
+  },
+  timeoutSeconds: {
+    type: 'integer',
+    range: [1, 604_800],
+    valueName: 'seconds',
+    description:
+      'with --wait: fail if it takes longer than this; by default it waits without limit',
+  },
+} as const satisfies OptionTable;
+
 /** The options of `kubectl clustersync repair`. */
 export const repairOptionTable = {
   ...cluster,
@@ -57,6 +74,7 @@ export const logsOptionTable = {
 } as const satisfies OptionTable;
 
 export type ClusterOptions = Options<typeof clusterOptionTable>;
+export type CommitOptions = Options<typeof commitOptionTable>;
 export type RepairOptions = Options<typeof repairOptionTable>;
 export type ListOptions = Options<typeof listOptionTable>;
 export type SyncStatusOptions = Options<typeof syncStatusOptionTable>;

@@ -17,6 +17,25 @@ export function widthOf(text: string): number {
   return width;
 }
 
+/**
+ * How many rows a text takes at the beginning of a line, in a terminal of this many columns that wraps lines. The text must not
+ * contain control characters.
+ */
+export function rowsOf(text: string, columns: number): number {
+  let rows = 1;
+  let used = 0;
+  for (const character of text) {
+    const width = columnsOf(character);
+    // A wide character is not cut in two.
+    if (used > 0 && used + width > columns) {
+      rows++;
+      used = 0;
+    }
+    used += width;
+  }
+  return rows;
+}
+
 /** A text in at most this many columns; if it is cut, it ends in `…`. */
 export function cutTo(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;

@@ -62,7 +62,7 @@ function textOf(run: DryRun): string {
     : 'none: stop application writes yourself';
   return [
     refusal && reason
-      ? `This migration cannot start: ${reason.message}\n${refusal.row.action}\n\n`
+      ? `This migration cannot start: ${reason.message} (${refusal.name})\n${refusal.row.action}\n\n`
       : `${standingOf(state)}\n\n`,
     ...(others === '' ? [] : [others, '\n']),
     fieldLines({

@@ -3,6 +3,7 @@ import type { ReadStream } from 'node:tty';
 import { durationText } from '../../service/quantities.ts';
 import { frameOf, plainLine, type Room, type View } from '../render/frame.ts';
 import { renderLine, type Line, type Style, type Tone } from '../render/style.ts';
+import { rowsOf } from '../render/width.ts';
 import { errorTerminal } from '../../service/terminal.ts';
 import { terminalStyle } from './terminal-style.ts';
 
@@ -24,13 +25,18 @@ export class Screen implements Disposable {
   readonly #style: Style;
   readonly #startedAtMs = performance.now();
   #view: View | undefined;
-  #drawnLines = 0;
+  /** The lines that were drawn last, without colours. */
+  #drawn: readonly string[] = [];
+  readonly #resizing: Disposable;
   #plainAtMs = -Infinity;
   #plainKey = '';
   #prompt: { readonly text: string; typed: string } | undefined;
 
   constructor() {
     this.#style = terminalStyle(this.#isTerminal, process.env);
+    this.#resizing = errorTerminal.onResize(() => {
+      this.#redraw();
+    });
   }
 
   /** Whether there is a user to ask. */
@@ -126,6 +132,7 @@ export class Screen implements Disposable {
 
   /** Removes the picture. */
   [Symbol.dispose](): void {
+    this.#resizing[Symbol.dispose]();
     this.#view = undefined;
     this.#redraw();
   }
@@ -134,27 +141,33 @@ export class Screen implements Disposable {
   #redraw(above = ''): void {
     const clear = this.#clear();
     const picture = this.#picture();
-    const text = `${clear}${above}${picture.join('\n')}`;
+    const inStyle = (style: Style): string[] =>
+      picture.map((line) => renderLine(line, this.#room.columns, style));
+    const text = `${clear}${above}${inStyle(this.#style).join('\n')}`;
     if (text !== '') errorTerminal.draw(text);
-    this.#drawnLines = picture.length;
+    this.#drawn = inStyle({ ...this.#style, hasColours: false });
   }
 
-  #picture(): string[] {
+  /** What the picture may take: the last column stays empty, so that no line is wrapped. */
+  get #room(): Room {
+    const { columns = defaultRoom.columns, rows = defaultRoom.rows } = errorTerminal;
+    return { columns: columns - 1, rows: rows - 2 };
+  }
+
+  #picture(): Line[] {
     if (!this.#isTerminal) return [];
-    const columns = errorTerminal.columns ?? defaultRoom.columns;
-    const rows = errorTerminal.rows ?? defaultRoom.rows;
     const prompt = this.#prompt;
-    const room = { columns: columns - 1, rows: rows - 2 - (prompt ? 1 : 0) };
+    const room = { ...this.#room, rows: this.#room.rows - (prompt ? 1 : 0) };
     const lines: Line[] = this.#view ? frameOf(this.#view, room, this.#style) : [];
     if (prompt) lines.push([{ text: `${prompt.text} `, tone: 'strong' }, { text: prompt.typed }]);
-    return lines.map((line) => renderLine(line, room.columns, this.#style));
+    return lines;
   }
 
-  /** Erases the lines that were drawn last. */
+  /** Erases what was drawn last. The terminal may have become narrower since, and have wrapped the lines. */
   #clear(): string {
-    const lines = this.#drawnLines;
-    this.#drawnLines = 0;
-    return lines === 0 ? '' : `${clearLine}${clearLineAbove.repeat(lines - 1)}`;
+    const { columns = defaultRoom.columns } = errorTerminal;
+    const rows = this.#drawn.reduce((sum, line) => sum + rowsOf(line, columns), 0);
+    return rows === 0 ? '' : `${clearLine}${clearLineAbove.repeat(rows - 1)}`;
   }
 }
 

@@ -92,7 +92,10 @@ describe('kubectl clustersync, whose cluster answers whatever it likes,', () => 
       for (const args of [['list'], ['status', 'shop'], ['logs', 'shop']]) {
         await answer({ sync: text });
         const said = await failureOf(args);
-        assert.match(said, /^clustersync: kubectl did not print JSON\nCheck what kubectl reports/);
+        assert.match(
+          said,
+          /^clustersync: kubectl did not print JSON \(KubectlFailed\)\nCheck what kubectl reports/,
+        );
         assert.doesNotMatch(said, /\n {4}at /);
       }
     });

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { Binary, MongoServerError } from 'mongodb';
+import { commitState, stateBeforeCommit } from '../../cli/kubectl/commit-state.ts';
 import { lastRows, syncTree, tableLines, treeLines } from '../../cli/kubectl/tree.ts';
 import { readSync, readVerification as verificationOf } from '../../cli/kubectl/resources.ts';
 import { fieldLines, formatted } from '../../cli/render/formats.ts';
 import { renderLine } from '../../cli/render/style.ts';
-import { cutTo, fitTo, widthOf } from '../../cli/render/width.ts';
+import { cutTo, fitTo, rowsOf, widthOf } from '../../cli/render/width.ts';
 import { parseNamespaces } from '../../cli/run/start-body.ts';
 import { typeInto } from '../../cli/terminal/screen.ts';
 import { findRoute } from '../../dashboard/server/dashboard-server.ts';
@@ -87,6 +88,7 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
   jsonValue,
   levelsOf,
   widthOf,
+  rowsOf: (text) => rowsOf(text, 80),
   'cutTo and fitTo': (text) => [cutTo(text, 80), fitTo(text, 80)],
   'the error of a pod': (text) => errorIn({ error: text }, false),
   'the described error of a pod': (text) => errorIn({ error: 'X', errorDescription: text }, false),
@@ -151,6 +153,14 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const conditions = [{ type: 'Ready', status: 'False', reason: 'A', message: text }];
     const preflight = [{ severity: text, name: text, message: text, action: text }];
     return treeLines(syncTree(readSync({ status: { conditions, preflight } }), []));
+  },
+  'a commit that kubectl prints': (text) => {
+    const conditions = ['ReadyToCommit', 'Ready', 'Stalled'].map((type) => ({
+      ...{ type, status: text, reason: text, message: text },
+    }));
+    const status = { observedGeneration: 1, phase: text, conditions };
+    const object = { metadata: { name: text }, status, spec: { source: { name: text } } };
+    return [stateBeforeCommit(readSync(object)), commitState(object)];
   },
   'an instance that kubectl prints': (text) =>
     treeLines(syncTree(readSync({ status: { instances: [{ id: text, [text]: text }] } }), [])),

@@ -95,6 +95,12 @@ export class CliProcess implements AsyncDisposable {
     this.#child.stdin?.write(keys);
   }
 
+  /** Resizes its terminal. */
+  resize({ columns, rows }: { readonly columns: number; readonly rows: number }): void {
+    // As a program asks xterm to: `terminal.py` takes it.
+    this.type(`\u001b[8;${rows};${columns}t`);
+  }
+
   /** Waits for its end. @returns the exit code, and how long it has run. */
   async end(): Promise<{ readonly exitCode: number | null; readonly tookMs: number }> {
     if (!hasEnded(this.#child))

@@ -9,6 +9,7 @@ import { namespaces, pods } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { ownerAnnotation } from '../../../operator/operand/names.ts';
+import { CliProcess } from '../../ground/cli-process.ts';
 import { CommandError } from '../../ground/command.ts';
 import { createGuardedFolder, type GuardedFolder } from '../../ground/guarded-folder.ts';
 import type { ApiServer } from '../../ground/kubernetes/api-server.ts';
@@ -123,6 +124,7 @@ describe('kubectl clustersync', () => {
     };
     assert.deepEqual(await offered('sta'), ['status', ':4']);
     assert.deepEqual(await offered('logs', '--fol'), ['--follow', ':4']);
+    assert.deepEqual(await offered('commit', '--wa'), ['--wait', ':4']);
     assert.deepEqual(await offered('list', '--output', ''), ['text', 'json', 'yaml', ':4']);
     assert.deepEqual(await offered('status', '--kubeconfig', ''), [':0']);
     // It offers no names, and says nothing, where the cluster does not answer in good time.
@@ -152,6 +154,132 @@ describe('kubectl clustersync', () => {
     await kubectl('commit', 'depot');
     assert.equal((await specOf('depot'))['state'], 'Committed');
     await assert.rejects(async () => await kubectl('reverse', 'depot'), CommandError);
+  });
+
+  describe('commit', () => {
+    const readyToCommit = {
+      ...{ type: 'ReadyToCommit', status: 'True', reason: 'Verified', message: 'all is equal' },
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    const condition = (type: string, reason: string, message: string): object => ({
+      ...{ type, status: 'True', reason, message },
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+
+    /** A sync that is not committed. */
+    async function createSync(name: string): Promise<void> {
+      const sync = { metadata: { namespace, name }, spec: smallestSpec };
+      await client.create<KubeObject>(clusterSyncs, sync, { signal });
+      await setStatus('clustersync', name, {
+        ...{ phase: 'ChangeApplication', lagTimeSeconds: 65, conditions: [readyToCommit] },
+      });
+    }
+
+    async function commit(args: readonly string[], hasTerminal = false): Promise<CliProcess> {
+      const scope = ['--namespace', namespace, '--kubeconfig', '{kubeconfig}'];
+      return await CliProcess.start(['commit', ...args, ...scope], {
+        program: join(folder.path, 'kubectl-clustersync.ts'),
+        env: pathWithPlugin(),
+        files: { kubeconfig: await readFile(await server.writeKubeConfig(), 'utf8') },
+        hasTerminal,
+      });
+    }
+
+    /** What an operator says of the spec that is there. */
+    async function sayOfSpec(name: string, status: object): Promise<void> {
+      const found = await client.find(clusterSyncs, { namespace, name }, { signal });
+      const observedGeneration = found?.metadata.generation;
+      await setStatus('clustersync', name, { observedGeneration, ...status });
+    }
+
+    it('shows the lag and whether it is advisable, and asks nothing where there is no terminal', async () => {
+      await createSync('asked');
+      await using cli = await commit(['asked']);
+      assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+      assert.match(
+        await cli.errors(),
+        /^lag +1 min 5 s\nReadyToCommit +True \(Verified\): all is equal$/m,
+      );
+      assert.match(await cli.output(), /asked patched/);
+      assert.equal((await specOf('asked'))['state'], 'Committed');
+    });
+
+    it('asks at a terminal, and requests nothing without a yes', async () => {
+      await createSync('confirmed');
+      for (const [answer, exitCode, state] of [
+        ['no', 2, 'Running'],
+        ['', 2, 'Running'],
+        ['yes', 0, 'Committed'],
+      ] as const) {
+        await using cli = await commit(['confirmed'], true);
+        await cli.untilSays(/ReadyToCommit +True[^]*Commit\? It cannot be undone \(yes\/no\):/);
+        cli.type(`${answer}\r`);
+        assert.equal((await cli.end()).exitCode, exitCode, await cli.output());
+        assert.equal((await specOf('confirmed'))['state'], state);
+      }
+      // It cannot be undone any more.
+      await using again = await commit(['confirmed'], true);
+      assert.equal((await again.end()).exitCode, 0, await again.output());
+    });
+
+    it('says at a terminal that a commit is not advisable, and Ctrl-C requests nothing', async () => {
+      await createSync('early');
+      await setStatus('clustersync', 'early', {
+        conditions: [{ ...readyToCommit, status: 'False', reason: 'WaitingForLag' }],
+      });
+      await using cli = await commit(['early'], true);
+      await cli.untilSays(/False \(WaitingForLag\)[^]*Not ready\. Commit anyway\?/);
+      cli.type('\u0003');
+      assert.equal((await cli.end()).exitCode, 130);
+      assert.equal((await specOf('early'))['state'], 'Running');
+    });
+
+    it('waits until it is committed', async () => {
+      await createSync('awaited');
+      // From a time before the request.
+      await sayOfSpec('awaited', { conditions: [condition('Committed', 'Committed', '')] });
+      await using cli = await commit(['awaited', '--wait', '--timeout-seconds', '600']);
+      await cli.untilSays(/the operator has not seen the request yet/);
+      await sayOfSpec('awaited', {
+        phase: 'Committing',
+        conditions: [condition('Ready', 'Committing', 'the commit is being carried out')],
+      });
+      await cli.untilSays(/Committing \(Committing\): the commit is being carried out/);
+      const conditions = [condition('Committed', 'Committed', 'the sync is committed')];
+      await sayOfSpec('awaited', { phase: 'Committed', conditions });
+      assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+      assert.match(await cli.output(), /^ClusterSync awaited: Committed$/m);
+    });
+
+    it('says what it has waited for where that needs somebody, takes too long, or is interrupted', async () => {
+      await createSync('stuck');
+      await using late = await commit(['stuck', '--wait', '--timeout-seconds', '3']);
+      assert.equal((await late.end()).exitCode, 2);
+      assert.match(
+        await late.errors(),
+        /^clustersync: not committed after 3 s: .* \(CommitPending\)\nDo not let applications write/m,
+      );
+      await using interrupted = await commit(['stuck', '--wait']);
+      await interrupted.untilSays(/has not seen the request/);
+      await interrupted.kill('SIGINT');
+      assert.equal((await interrupted.end()).exitCode, 130);
+      assert.match(await interrupted.errors(), /the commit is still requested/);
+      const conditions = [condition('Stalled', 'SyncFailed', 'a view is refused')];
+      await sayOfSpec('stuck', { phase: 'Stalled', conditions });
+      await using stalled = await commit(['stuck', '--wait']);
+      assert.equal((await stalled.end()).exitCode, 2);
+      assert.match(
+        await stalled.errors(),
+        /^clustersync: .*: SyncFailed: a view is refused \(CommitPending\)$/m,
+      );
+    });
+
+    it('refuses a limit of a wait that was not requested', async () => {
+      await using cli = await commit(['shop', '--timeout-seconds', '3']);
+      assert.equal((await cli.end()).exitCode, 2);
+      assert.match(await cli.errors(), /^clustersync: --timeout-seconds: .* \(InvalidOption\)$/m);
+      assert.equal((await specOf('shop'))['state'], 'Running');
+    });
   });
 
   it('asks for a repair by the spec, for another one each time', async () => {
@@ -248,7 +376,7 @@ describe('kubectl clustersync', () => {
       (error) =>
         error instanceof CommandError &&
         error.exitCode === 2 &&
-        /clustersync: Error from server \(NotFound\): .*"nowhere" not found\nCheck what kubectl reports/.test(
+        /clustersync: Error from server \(NotFound\): .*"nowhere" not found \(KubectlFailed\)\nCheck what kubectl reports/.test(
           error.standardError,
         ),
     );

@@ -64,43 +64,43 @@ describe('clustersync run, where something is in the way', () => {
           'a file of this machine that is not there',
           { source: `${source}&tls=true&tlsCAFile=/nowhere/ca.pem` },
           [],
-          /^clustersync: --source: the connection string names a file that cannot be read: ENOENT.* '\/nowhere\/ca.pem'$/m,
+          /^clustersync: --source: the connection string names a file that cannot be read: ENOENT.* '\/nowhere\/ca.pem' \(InvalidOption\)$/m,
         ],
         [
           'a wrong password',
           { source: source.replace(encodeURIComponent(testPassword), 'hunter2') },
           [],
-          /^clustersync: the source rejects the login: Authentication failed\.$/m,
+          /^clustersync: the source rejects the login: Authentication failed\. \(AuthenticationFailed\)$/m,
         ],
         [
           'a host that does not answer',
           { destination: `mongodb://127.0.0.1:${port}/` },
           [],
-          /^clustersync: the destination cannot be reached: /m,
+          /^clustersync: the destination cannot be reached: .* \(ClusterUnreachable\)$/m,
         ],
         [
           'a port that nobody listens on',
           { source: `mongodb://127.0.0.1:${closedPort}/` },
           [],
-          /^clustersync: the source cannot be reached: /m,
+          /^clustersync: the source cannot be reached: .* \(ClusterUnreachable\)$/m,
         ],
         [
           'a host that there is not',
           { source: 'mongodb://no-such-host.invalid:27017/' },
           [],
-          /^clustersync: the source cannot be reached: /m,
+          /^clustersync: the source cannot be reached: .* \(ClusterUnreachable\)$/m,
         ],
         [
           'a destination that is not empty',
           {},
           [],
-          /^clustersync: the destination already has data: shop\.orders; there may be more blockers: clustersync check lists all$/m,
+          /^clustersync: the destination already has data: shop\.orders; there may be more blockers: clustersync check lists all \(DestinationNotEmpty\)$/m,
         ],
         [
           'what the contract forbids',
           {},
           ['--reversible'],
-          /^clustersync: reversible needs enableUserWriteBlocking: true$/m,
+          /^clustersync: reversible needs enableUserWriteBlocking: true \(ReversibleNeedsWriteBlocking\)$/m,
         ],
       ];
     for (const hasTerminal of [false, true]) {
@@ -137,7 +137,7 @@ describe('clustersync run, where something is in the way', () => {
     assert.equal((await cli.end()).exitCode, 2);
     assert.match(
       await cli.output(),
-      /^This migration cannot start: the destination already has data: shop\.orders\nDrop from the destination/,
+      /^This migration cannot start: the destination already has data: shop\.orders \(DestinationNotEmpty\)\nDrop from the destination/,
     );
     const forbidden = ['--reversible', '--enable-user-write-blocking', '--build-indexes', 'never'];
     await using other = await run(['--dry-run', ...forbidden, '--output', 'json']);
@@ -158,7 +158,7 @@ describe('clustersync run, where something is in the way', () => {
       const output = await cli.output();
       assert.match(
         output,
-        /^This migration cannot start: the source has time-series collections: metrics\.ticks\nExclude .*\n\nBlockers:\n {2}DestinationNotEmpty \(destination\): .*\n {4}Drop .*\n\nsource /,
+        /^This migration cannot start: the source has time-series collections: metrics\.ticks \(TimeSeriesNotSupported\)\nExclude .*\n\nBlockers:\n {2}DestinationNotEmpty \(destination\): .*\n {4}Drop .*\n\nsource /,
       );
       assert.equal(output.split('time-series collections: metrics').length, 2);
       await using json = await run(['--dry-run', '--output', 'json']);

@@ -148,7 +148,7 @@ describe('clustersync run, repeated with something else than before', () => {
       what,
       args,
       isFull: index === 0,
-      names: `the sync was started with different options: ${said}\n`,
+      names: `the sync was started with different options: ${said} (DifferentSync)\n`,
       said: waysOut,
     }));
   }
@@ -159,13 +159,13 @@ describe('clustersync run, repeated with something else than before', () => {
     await refuses({
       what: 'the source',
       uris: { source: thirdUri() },
-      said: /cluster1 holds the state of a sync from a deployment other than the one that cluster0 now points to\nFinish the other sync, or end it/,
+      said: /cluster1 holds the state of a sync from a deployment other than the one that cluster0 now points to \(OtherSyncUnfinished\)\nFinish the other sync, or end it/,
     });
     await refuses({
       what: 'both sides exchanged',
       isFull: true,
       uris: { source: uris().destination, destination: uris().source },
-      said: /cluster0 is the destination of an unfinished sync from cluster1, .*\nFinish the other sync, or end it/,
+      said: /cluster0 is the destination of an unfinished sync from cluster1, .* \(OtherSyncUnfinished\)\nFinish the other sync, or end it/,
     });
     const { exitCode, said } = await run([...begun, '--commit-when-caught-up']);
     assert.equal(exitCode, 0, said);

@@ -54,7 +54,7 @@ describe('the commands to a running tool', () => {
     assert.equal(early.exitCode, 2);
     assert.equal(
       early.errors,
-      'clustersync: commit is allowed in RUNNING; the state is IDLE\nCheck `state` in progress: the description lists the states that allow the command.\n',
+      'clustersync: commit is allowed in RUNNING; the state is IDLE (InvalidStateTransition)\nCheck `state` in progress: the description lists the states that allow the command.\n',
     );
 
     const token = { Authorization: `Bearer ${apiToken}`, 'Content-Type': 'application/json' };
@@ -110,7 +110,10 @@ describe('the commands to a running tool', () => {
     };
     const early = await tell('repair');
     assert.equal(early.exitCode, 2);
-    assert.match(early.errors, /^clustersync: repair is allowed in RUNNING; the state is IDLE\n/);
+    assert.match(
+      early.errors,
+      /^clustersync: repair is allowed in RUNNING; the state is IDLE \(InvalidStateTransition\)\n/,
+    );
     await pair.reset();
     const items = pair.source.client.db('shop').collection<{ n: number }>('items');
     await items.insertMany(Array.from({ length: 10 }, (_, n) => ({ n })));
@@ -161,10 +164,16 @@ describe('the commands to a running tool', () => {
   it('say what is wrong with the way to the tool', async () => {
     const refused = await say(['status', '--url', syncer.url]);
     assert.equal(refused.exitCode, 2);
-    assert.match(refused.errors, /^clustersync: the API token is missing or wrong\n/);
+    assert.match(
+      refused.errors,
+      /^clustersync: the API token is missing or wrong \(Unauthorized\)\n/,
+    );
     const nobody = await say(['status', '--url', 'http://127.0.0.1:1']);
     assert.equal(nobody.exitCode, 2);
-    assert.match(nobody.errors, /^clustersync: nothing answers at http:\/\/127\.0\.0\.1:1\n/);
+    assert.match(
+      nobody.errors,
+      /^clustersync: nothing answers at http:\/\/127\.0\.0\.1:1 \(ToolUnreachable\)\n/,
+    );
     const shown = await say(['status', '--api-token', apiToken, '--url', syncer.url]);
     assert.match(shown.errors, /^warning: other users of this machine can see --api-token /);
     assert.equal(shown.exitCode, 0);

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { commitState } from '../../../cli/kubectl/commit-state.ts';
+import { clusterSyncs } from '../../../operator/api/clustersync.ts';
 import { statefulSets } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
+import { objectOf } from '../../../service/json-fields.ts';
 import type { DialectName } from '../../ground/sync-tool/dialects.ts';
 import { SyncTools, type ToolSetup } from '../../ground/sync-tool/sync-tools.ts';
 import { until } from '../../ground/until.ts';
@@ -40,6 +43,12 @@ describe('the operator with another sync tool, on a real API server', () => {
     return { namespace, set, tools, reach, skip, [Symbol.asyncDispose]: stop };
   }
 
+  /** How far a requested commit is, as `kubectl clustersync commit --wait` reads it. */
+  async function kindOfCommit(namespace: string): Promise<string> {
+    const object = await ground.get(clusterSyncs, namespace, 'orders');
+    return commitState(objectOf(object)).kind;
+  }
+
   it('brings one that has what the contract has, and no more, to its commit and back', async () => {
     const options = { reversible: true, enableUserWriteBlocking: true };
     await using sync = await syncWith('contract', options, { copyMs: hourMs });
@@ -62,10 +71,20 @@ describe('the operator with another sync tool, on a real API server', () => {
     await ground.patchSync(sync.namespace, { state: 'Committed' });
     const end = await sync.reach('True Committed');
     assert.equal(end.canWrite, true);
+    assert.equal(await kindOfCommit(sync.namespace), 'committed');
     await ground.patchSync(sync.namespace, { direction: 'Reverse', state: 'Running' });
     const back = await sync.reach('True InSync');
     assert.equal(back.direction, 'Reverse');
-    assert.deepEqual(sync.tools.taken, ['start', 'pause', 'resume', 'commit', 'reverse']);
+    assert.equal(await kindOfCommit(sync.namespace), 'waiting');
+    await ground.patchSync(sync.namespace, { state: 'Committed' });
+    await until(
+      'the reversal is committed, for who waits for it with kubectl clustersync',
+      async () => {
+        return (await kindOfCommit(sync.namespace)) === 'committed';
+      },
+    );
+    const commands = ['start', 'pause', 'resume', 'commit', 'reverse', 'commit'];
+    assert.deepEqual(sync.tools.taken, commands);
   });
 
   it('brings one that says its state alone to its commit, and tells which command it lacks', async () => {

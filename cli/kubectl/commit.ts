@@ -1,0 +1,100 @@
+import { messageOf, SyncError } from '../../service/errors.ts';
+import type { JsonObject } from '../../service/json-fields.ts';
+import { durationText } from '../../service/quantities.ts';
+import { sleep } from '../../service/sleep.ts';
+import { writeError, writeOut } from '../../service/terminal.ts';
+import { Screen } from '../terminal/screen.ts';
+import { commitState, stateBeforeCommit } from './commit-state.ts';
+import { Kubectl, syncNamed, type Run } from './kubectl.ts';
+import type { CommitOptions } from './options.ts';
+import { readSync, type SyncResource } from './resources.ts';
+
+const pollMs = 2_000;
+
+/** The exit code if the user does not confirm. */
+const notConfirmed = 2;
+
+/** What a user must know who no longer waits. */
+const stillRequested =
+  'the commit is still requested: the operator commits as soon as it can, so do not let applications write to the source';
+
+/** Requests the commit of a sync: shows its state, asks the user if there is a terminal, and waits if requested. */
+export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [name = '']) => {
+  const { wait, timeoutSeconds } = options;
+  if (timeoutSeconds !== undefined && !wait)
+    throw new SyncError('InvalidOption', '--timeout-seconds: applies only with --wait');
+  const kubectl = new Kubectl(options);
+  const sync = readSync(await kubectl.json(['get', syncNamed(name)], signal));
+  writeError(stateBeforeCommit(sync));
+  using screen = new Screen();
+  if (!(await isConfirmed(sync, screen, signal))) {
+    screen.step('that was not yes: nothing was requested');
+    return notConfirmed;
+  }
+  const patch = JSON.stringify({ spec: { state: 'Committed' } });
+  const exitCode = await kubectl.show(
+    ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
+    signal,
+  );
+  if (exitCode !== 0 || !wait) return exitCode;
+  const read = async (until: AbortSignal): Promise<JsonObject> =>
+    await kubectl.json(['get', syncNamed(name)], until);
+  await waitForCommit(read, { screen, timeoutSeconds, signal });
+  await writeOut(`ClusterSync ${name}: Committed\n`);
+  return 0;
+};
+
+/** A commit that is already requested needs no confirmation: it cannot be undone. */
+async function isConfirmed(
+  { desired, readyToCommit }: SyncResource,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (desired === 'Committed' || !screen.isInteractive) return true;
+  const question = readyToCommit === 'yes' ? 'Commit?' : 'Not ready. Commit anyway?';
+  return (await screen.ask(`${question} It cannot be undone (yes/no):`, signal)).trim() === 'yes';
+}
+
+interface Wait {
+  readonly screen: Screen;
+  readonly timeoutSeconds: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Shows how far the commit is, until it is done.
+ * @throws SyncError CommitPending if it takes longer than it may, or needs a person; KubectlFailed.
+ */
+async function waitForCommit(
+  read: (until: AbortSignal) => Promise<JsonObject>,
+  { screen, timeoutSeconds, signal }: Wait,
+): Promise<void> {
+  const limit =
+    timeoutSeconds === undefined ? undefined : AbortSignal.timeout(timeoutSeconds * 1000);
+  const until = limit ? AbortSignal.any([signal, limit]) : signal;
+  let shown = 'its state is unknown';
+  try {
+    for (;;) {
+      const { kind, text } = commitState(await read(until));
+      if (kind === 'committed') return;
+      if (kind === 'stalled')
+        throw new SyncError('CommitPending', `the commit needs somebody to act: ${text}`);
+      if (text !== shown) screen.step(text);
+      shown = text;
+      await sleep(pollMs, until);
+    }
+  } catch (error) {
+    if (signal.aborted) screen.step(stillRequested, 'warning');
+    else if (limit?.aborted === true)
+      throw new SyncError(
+        'CommitPending',
+        `not committed after ${durationText(timeoutSeconds ?? 0)}: ${shown}`,
+        { cause: error },
+      );
+    else if (error instanceof SyncError && error.name === 'KubectlFailed')
+      throw new SyncError('KubectlFailed', `${stillRequested}; ${messageOf(error)}`, {
+        cause: error,
+      });
+    throw error;
+  }
+}
