@@ -30,7 +30,7 @@ import { findStoredSync, receiveReset } from './receive-reset.ts';
 /** How often to read the others' state. */
 const waitMs = 50;
 
-/** How long another process that has claimed this instance since has for the rest, before this one claims it again. */
+/** How long this process leaves the rest of the reset to another one that has claimed its instance. */
 const othersTurnMs = 120_000;
 
 /** Work on many collections renews its right at the server at most this often. */
@@ -59,7 +59,7 @@ export class Reset {
   readonly #isPreferred: boolean;
   /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
-  /** Where this process has claimed its instance, and since when it knows that another one has claimed it since. */
+  /** Where this process has claimed its instance, and when it found that another process had claimed it. */
   #claimed: { readonly name: ClusterName; readonly lostAtMs?: number } | undefined;
   /** The cluster with the record on which this process has ended its own work, and the lease there. */
   #place: { readonly name: ClusterName; readonly lease: Lease } | undefined;
@@ -139,8 +139,10 @@ export class Reset {
       await store.heartbeat();
       if (!isAlone) await lease.keep({ mayTake: false });
     };
-    // An earlier attempt may have removed its record already.
-    await this.#claim(name, store);
+    if (!(await this.#claim(name, store))) {
+      this.#place = undefined;
+      return 'this instance has been claimed again';
+    }
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
   }
@@ -165,28 +167,32 @@ export class Reset {
   }
 
   /**
-   * Claims this instance. From a process that has claimed it since, which carries out the same reset, it takes it back only after a
-   * time, and waits for what that one has sent.
-   * @throws SyncError SupersededByOtherInstance in the meantime.
+   * Claims this instance, or keeps it. From another process that has claimed it, which carries out the same reset, it is taken back only
+   * after a time.
+   * @returns false if another process may have had it: what that one has sent may still arrive.
+   * @throws SyncError SupersededByOtherInstance as long as it is the turn of the other one.
    */
-  async #claim(name: ClusterName, store: SyncStore): Promise<void> {
+  async #claim(name: ClusterName, store: SyncStore): Promise<boolean> {
     if (this.#claimed?.name === name) {
       try {
-        await store.takeOwnership([store.incarnation]);
+        await store.heartbeat();
         this.#claimed = { name };
-        return;
+        return true;
       } catch (error) {
         if (!isSuperseded(error)) throw error;
         const { lostAtMs = performance.now() } = this.#claimed;
         this.#claimed = { name, lostAtMs };
         this.#place = undefined;
-        if (performance.now() - lostAtMs < othersTurnMs) throw error;
+        // It has no record if an earlier attempt, of this process or another one, has removed it.
+        const isTheirs = (await store.readInstance()) !== undefined;
+        if (isTheirs && performance.now() - lostAtMs < othersTurnMs) throw error;
       }
     }
     this.#pair.forgetFormerConnections();
     await store.takeOwnership();
     this.#pair.takeOver();
     this.#claimed = { name };
+    return false;
   }
 
   /** Makes sure that no process still writes for this instance what was requested before the reset, and records that. */
