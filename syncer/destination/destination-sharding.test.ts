@@ -117,6 +117,14 @@ describe('DestinationSharding', () => {
     assert.deepEqual(own.changes, [`create x ${JSON.stringify(keyOfIndex)}${only}`]);
     const plain = `create a_1_b_hashed ${JSON.stringify(keyOfIndex)}${only}`;
     assert.deepEqual(settled.changes, [plain, `drop ${shardKeyIndexName}`]);
+    const moved = scene({
+      present: [index(shardKeyIndexName, temporary)],
+      codes: [serverCode.collectionUuidMismatch],
+    });
+    await assert.rejects(moved.sharding.settleShardKeyIndex(target, shardKey), {
+      code: serverCode.collectionUuidMismatch,
+    });
+    assert.deepEqual(moved.warnings, []);
   });
 
   it('drops the last index of a shard key once there is another one', async () => {

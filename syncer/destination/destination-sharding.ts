@@ -226,8 +226,8 @@ export class DestinationSharding {
       if (!isSupported) await this.#buildIndex(target, plainName(key), key);
       await catalog.dropIndex(namespace, shardKeyIndexName);
     } catch (error) {
-      // For example, a hidden index on the same keys.
-      if (!isRefused(error)) throw error;
+      // For example, a hidden index on the same keys. Of a collection that has moved, the caller looks where it is now.
+      if (!isRefused(error) || codeOf(error) === serverCode.collectionUuidMismatch) throw error;
       await warn(
         `index ${shardKeyIndexName} of ${namespaceText(namespace)} stays: ${messageOf(error)}`,
       );
