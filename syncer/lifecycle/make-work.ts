@@ -21,6 +21,9 @@ import { TrackedCatalog } from '../store/tracked-catalog.ts';
 import { WorkStore } from '../store/work-store.ts';
 import { SyncRun } from './run-sync.ts';
 
+/** How long work waits for the version of a server before it begins. */
+const versionDeadlineMs = 2_000;
+
 /** What work on a sync needs. */
 export interface WorkParts {
   readonly live: LiveSync;
@@ -68,9 +71,14 @@ export async function makeWork(parts: WorkParts, terms: WorkTerms): Promise<Made
     await store.warn(warning);
   };
   const filter = pair.filterOf(options);
-  // They may have been upgraded since this process has started.
-  const versionOf = async (name: ClusterName): Promise<string> =>
-    await retrying(working, 'state', async () => await readVersion(pair.clients[name], signal));
+  // Servers may have been upgraded since the process started. One that does not answer has not been.
+  const versionOf = async (name: ClusterName): Promise<string> => {
+    const soon = AbortSignal.any([signal, AbortSignal.timeout(versionDeadlineMs)]);
+    return await readVersion(pair.clients[name], soon).catch(() => {
+      signal.throwIfAborted();
+      return pair.topologies[name].version;
+    });
+  };
   const source = new Source({
     ...{ ...working, options, filter, catalog, warn },
     deployment: sourceCluster,

@@ -129,7 +129,7 @@ export async function adviseOnIndexes(subject: CheckSubject): Promise<Finding[]>
 
 /** @param collections - whose indexes are built before the copy. */
 export function indexTimeFindings(collections: readonly IndexedSize[]): Finding[] {
-  // Small ones are faster so (bench/results/collections.md).
+  // Many small ones are faster with the default (bench/results/collections.md).
   const slow = collections.filter(
     ({ secondaryIndexes, dataBytes, documentCount }) =>
       secondaryIndexes >= severalIndexes &&

@@ -55,7 +55,7 @@ export interface CheckedSide {
   readonly option: ClusterName;
   readonly cluster: ClusterClient;
   readonly topology: Topology;
-  /** Of its servers, which may have been upgraded since this process has started. */
+  /** Of its servers, which may have been upgraded since the process started. */
   readonly version: () => Promise<string>;
   /** What it has, read when it is first needed. */
   readonly listing: () => Promise<Listing>;
