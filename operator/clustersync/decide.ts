@@ -4,7 +4,12 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, type Observation } from '../operand/observation.ts';
-import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
+import {
+  missingSecret,
+  secretProblem,
+  unusableForPods,
+  type OperandSecrets,
+} from '../operand/operand-secrets.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import {
@@ -157,7 +162,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const isResting = isAtRest(clusterSync);
   const isToHavePods =
     !isResting && world.statefulSet !== undefined && world.statefulSet.spec?.replicas !== 0;
-  const unusableSecret = isToHavePods ? missing : undefined;
+  const unusableSecret = isToHavePods ? unusableForPods(world) : undefined;
   const plans: LostPodPlan[] = [];
   const views = instances.map((instance): InstanceView => {
     const pod = pods.get(instance.podName);

@@ -14,7 +14,8 @@ export interface SecretKey {
 
 /** There is no value that can be used. */
 interface Missing {
-  readonly kind: 'missing' | 'invalid';
+  /** `unread`: pods find it, but the operator cannot read it. */
+  readonly kind: 'missing' | 'unread' | 'invalid';
   readonly description: string;
 }
 
@@ -32,10 +33,11 @@ export function wholeValue(read: ReadValue, { kind, name, key }: SecretKey): Sec
       return { kind: 'found', value: read.base64 };
     case 'digest':
       return {
-        kind: 'missing',
+        kind: 'unread',
         description: `the key ${key} of the ${kind} ${name} is longer than 24 KiB, or others of its values are`,
       };
     case 'missing':
+    case 'unread':
     case 'invalid':
       return read;
   }
@@ -133,6 +135,7 @@ function authorityValue(read: ReadValue, at: SecretKey): SecretValue {
     case 'digest':
       return known(`sha256:${read.sha256}`, read.lastCertificate);
     case 'missing':
+    case 'unread':
     case 'invalid':
       return read;
   }

@@ -12,6 +12,7 @@ import {
   secretsHashAnnotation,
   secretsHashOf,
   secretVolumes,
+  unusableForPods,
 } from './operand-secrets.ts';
 
 const days = (count: number): number => count * 24 * 60 * 60 * 1000;
@@ -124,6 +125,17 @@ describe('secretProblem', () => {
       }
     });
   }
+
+  it('says of one that only the operator cannot read that pods continue, whether or not they run', () => {
+    const unread = { kind: 'unread', description: 'the operator may not read it' } as const;
+    const secrets = { source, destination, credentials: [unread] };
+    const problem = secretProblem(secrets, atMs, 'none');
+    assert.equal(problem?.reason, 'SecretNotFound');
+    assert.match(problem.message, /^the operator may not read it: running pods continue/);
+    assert.equal(unusableForPods(secrets), undefined);
+    const both = { ...secrets, credentials: [unread, missing] };
+    assert.equal(unusableForPods(both)?.message, missing.description);
+  });
 
   it('is what is missing, and a certificate that ends within a week', () => {
     for (const [credentials, nowMs, reason, message] of [
@@ -293,7 +305,7 @@ describe('the credentials of the sides', () => {
       const user = { ...ref, kind: 'Secret', part: 'user' } as const;
       assert.deepEqual(checkedCredentials([user], [kept.get(key) ?? missing]), [
         {
-          kind: 'missing',
+          kind: 'unread',
           description:
             'the key ca.crt of the Secret trusted is longer than 24 KiB, or others of its values are',
         },

@@ -182,11 +182,26 @@ export function missingSecret(secrets: ConnectionSecrets): ConditionCause | unde
   for (const secret of [source, destination, ...credentials]) {
     if (secret === undefined || secret.kind === 'found') continue;
     const { kind, description: message } = secret;
-    return kind === 'missing'
-      ? { reason: 'SecretNotFound', message, level: 'warning' }
-      : { reason: 'InvalidCertificate', message, level: 'stalled' };
+    return kind === 'invalid'
+      ? { reason: 'InvalidCertificate', message, level: 'stalled' }
+      : { reason: 'SecretNotFound', message, level: 'warning' };
   }
   return undefined;
+}
+
+/** Why pods cannot use one, whether or not the operator may read it. */
+export function unusableForPods({
+  source,
+  destination,
+  credentials,
+}: ConnectionSecrets): ConditionCause | undefined {
+  const readOf = (secret: SecretValue | undefined): SecretValue | undefined =>
+    secret?.kind === 'unread' ? undefined : secret;
+  return missingSecret({
+    source: readOf(source),
+    destination: readOf(destination),
+    credentials: credentials.filter(({ kind }) => kind !== 'unread'),
+  });
 }
 
 /** What it means that a Secret cannot be used, by how many of the pods run. */
@@ -206,7 +221,10 @@ export function secretProblem(
   running: RunningPods,
 ): ConditionCause | undefined {
   const missing = missingSecret(secrets);
-  if (missing) return { ...missing, message: `${missing.message}: ${outlooks[running]}` };
+  if (missing) {
+    const outlook = outlooks[unusableForPods(secrets) ? running : 'all'];
+    return { ...missing, message: `${missing.message}: ${outlook}` };
+  }
   const [first] = secrets.credentials
     .flatMap((secret) => (secret.kind === 'found' && secret.expiry ? [secret.expiry] : []))
     .filter(({ atMs, noticeMs }) => atMs - nowMs <= noticeMs)

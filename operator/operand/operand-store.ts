@@ -164,7 +164,7 @@ export class OperandStore {
     if (values === 'forbidden') {
       const resource = `${kind.toLowerCase()}s`;
       return {
-        kind: 'missing',
+        kind: 'unread',
         description: `the operator may not read the ${kind} ${name}: its role lacks "get" for ${resource}`,
       };
     }

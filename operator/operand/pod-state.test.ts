@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../kube/builtin-resources.ts';
-import { podState, podStateWith, withOverdueEnd } from './pod-state.ts';
+import {
+  orWithItsSecret,
+  podState,
+  podStateWith,
+  runningPods,
+  withOverdueEnd,
+} from './pod-state.ts';
 import { nowMs, runningOperandPod } from './testing/running-pod.ts';
 
 type Container = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
@@ -56,6 +62,19 @@ describe('the image of a pod', () => {
       assert.equal(podStateWith(pod, 'syncer', expected).image, isShown ? reported : undefined);
     });
   }
+
+  it('that runs until its pod is replaced is kept from nothing by a Secret that is missing', () => {
+    const unusable = { reason: 'SecretNotFound', message: 'no Secret', level: 'warning' } as const;
+    const expected = new Map([['--id=other', 'is being replaced']]);
+    for (const [container, reason, running] of [
+      [{}, 'PodPending', 'all'],
+      [{ state: { waiting: { reason: 'ContainerCreating' } } }, 'SecretNotFound', 'none'],
+    ] as const) {
+      const state = podStateWith(podWith({ imageID: reported, ...container }), 'syncer', expected);
+      assert.equal(orWithItsSecret(state, unusable).cause?.reason, reason);
+      assert.equal(runningPods([state]), running);
+    }
+  });
 
   it('is unknown before the kubelet reports anything, and is none of another container', () => {
     const pod = podWith({ name: 'sidecar', imageID: reported });

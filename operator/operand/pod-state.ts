@@ -15,6 +15,8 @@ export interface PodState {
   readonly image: string | undefined;
   /** Why the container does not run. */
   readonly cause: ConditionCause | undefined;
+  /** It runs, though it counts as not running: it is about to be replaced. */
+  readonly isOutdated?: boolean;
 }
 
 /** A container that has failed this often will not recover without help. */
@@ -63,7 +65,8 @@ export function podStateWith(
   if (!missing) return state;
   const cause = pendingPod(state.name, missing[1]);
   const image = containerStatusOf(pod, kind)?.state?.running && state.image;
-  return { ...state, process: undefined, ip: undefined, isReady: false, image, cause };
+  const isOutdated = state.process !== undefined;
+  return { ...state, process: undefined, ip: undefined, isReady: false, image, cause, isOutdated };
 }
 
 const endedPhases: readonly (string | undefined)[] = ['Succeeded', 'Failed'];
@@ -136,7 +139,8 @@ export function orItsSecret(
 
 /** The same, with that cause. */
 export function orWithItsSecret(state: PodState, unusable: ConditionCause | undefined): PodState {
-  return state.cause ? { ...state, cause: orItsSecret(state.cause, state.name, unusable) } : state;
+  if (!state.cause || state.isOutdated) return state;
+  return { ...state, cause: orItsSecret(state.cause, state.name, unusable) };
 }
 
 /** How many of an operand's pods run. */
@@ -144,7 +148,7 @@ export type RunningPods = 'all' | 'some' | 'none';
 
 /** See {@link RunningPods}. @param pods - undefined for one that does not exist. */
 export function runningPods(pods: readonly (PodState | undefined)[]): RunningPods {
-  const running = pods.filter((pod) => pod?.process !== undefined).length;
+  const running = pods.filter((pod) => pod && (pod.process !== undefined || pod.isOutdated)).length;
   if (running === 0) return 'none';
   return running === pods.length ? 'all' : 'some';
 }

@@ -6,7 +6,12 @@ import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { Command, MonitorTarget } from '../operand/monitor.ts';
 import { dueMs, isCurrent, maySend, type Observation } from '../operand/observation.ts';
-import { missingSecret, secretProblem, type OperandSecrets } from '../operand/operand-secrets.ts';
+import {
+  missingSecret,
+  secretProblem,
+  unusableForPods,
+  type OperandSecrets,
+} from '../operand/operand-secrets.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import type { PodRefusal } from '../operand/pod-refusals.ts';
 import {
@@ -77,7 +82,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     [tokenArgument(world.token), beingReplaced],
   ]);
   const isToHavePods = statefulSet !== undefined && statefulSet.spec?.replicas !== 0;
-  const unusableSecret = isToHavePods ? missingSecret(world) : undefined;
+  const unusableSecret = isToHavePods ? unusableForPods(world) : undefined;
   const seen =
     world.pod && withOverdueEnd(podStateWith(world.pod, 'verifier', startedWith), world.pod, nowMs);
   const pod = seen && orWithItsSecret(seen, unusableSecret);
