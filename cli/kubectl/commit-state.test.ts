@@ -75,6 +75,11 @@ describe('commitState', () => {
       { kind: 'waiting', text: 'the operator has not seen the request yet' },
     ],
     [
+      'that the request was withdrawn, as to go back',
+      requested({ observedGeneration: 3, conditions: [committed] }, { state: 'Running' }),
+      { kind: 'withdrawn', text: 'its spec no longer has the state Committed' },
+    ],
+    [
       'what the commit waits for',
       requested({ observedGeneration: 3, phase: 'ChangeApplication', conditions: [ready] }),
       { kind: 'waiting', text: 'ChangeApplication (WaitingForCanCommit): not yet' },

@@ -17,22 +17,24 @@ export function stateBeforeCommit(sync: SyncResource): string {
 
 /** How far a requested commit is. */
 export interface CommitState {
-  /** `stalled`: it needs a person. */
-  readonly kind: 'committed' | 'stalled' | 'waiting';
+  /** `stalled`: it needs a person. `withdrawn`: the spec has been changed since, as to go back. */
+  readonly kind: 'committed' | 'stalled' | 'withdrawn' | 'waiting';
   readonly text: string;
 }
 
 /** How far the commit is that a ClusterSync, as the API server returns it, requests. */
 export function commitState(object: JsonObject): CommitState {
+  const { phase, conditions, direction, desired: state } = readSync(object);
+  if (state !== 'Committed')
+    return { kind: 'withdrawn', text: 'its spec no longer has the state Committed' };
   const status = objectOf(object['status']);
   const generation = numberOf(objectOf(object['metadata'])['generation']) ?? 0;
   // Until then the status is about an earlier spec.
   if ((numberOf(status['observedGeneration']) ?? -1) < generation)
     return { kind: 'waiting', text: 'the operator has not seen the request yet' };
-  const { phase, conditions, direction } = readSync(object);
   const desired = textOf(objectOf(object['spec'])['direction']) ?? 'Forward';
   if (conditionIn(conditions, 'Committed')?.status === 'True') {
-    return direction === null || direction === desired
+    return (direction ?? 'Forward') === desired
       ? { kind: 'committed', text: 'Committed' }
       : { kind: 'waiting', text: `${phase}, and not reversed yet` };
   }

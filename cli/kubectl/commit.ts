@@ -14,7 +14,7 @@ const pollMs = 2_000;
 /** The exit code if the user does not confirm. */
 const notConfirmed = 2;
 
-/** What a user must know who no longer waits. */
+/** For a user who stops waiting. */
 const stillRequested =
   'the commit is still requested: the operator commits as soon as it can, so do not let applications write to the source';
 
@@ -27,7 +27,7 @@ export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [
   const sync = readSync(await kubectl.json(['get', syncNamed(name)], signal));
   writeError(stateBeforeCommit(sync));
   using screen = new Screen();
-  if (!(await isConfirmed(sync, screen, signal))) {
+  if (!options.yes && !(await isConfirmed(sync, screen, signal))) {
     screen.step('that was not yes: nothing was requested');
     return notConfirmed;
   }
@@ -50,7 +50,12 @@ async function isConfirmed(
   screen: Screen,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (desired === 'Committed' || !screen.isInteractive) return true;
+  if (desired === 'Committed' || !screen.hasKeyboard) return true;
+  if (!screen.isInteractive)
+    throw new SyncError(
+      'InvalidOption',
+      '--yes: required here, since standard error is not a terminal that could show the question',
+    );
   const question = readyToCommit === 'yes' ? 'Commit?' : 'Not ready. Commit anyway?';
   return (await screen.ask(`${question} It cannot be undone (yes/no):`, signal)).trim() === 'yes';
 }
@@ -77,6 +82,8 @@ async function waitForCommit(
     for (;;) {
       const { kind, text } = commitState(await read(until));
       if (kind === 'committed') return;
+      if (kind === 'withdrawn')
+        throw new SyncError('CommitPending', `the commit is no longer requested: ${text}`);
       if (kind === 'stalled')
         throw new SyncError('CommitPending', `the commit needs somebody to act: ${text}`);
       if (text !== shown) screen.step(text);

@@ -25,6 +25,12 @@ export const clusterOptionTable = cluster;
 /** The options of `kubectl clustersync commit`. */
 export const commitOptionTable = {
   ...cluster,
+  yes: {
+    type: 'boolean',
+    short: 'y',
+    default: false,
+    description: 'commit without asking for confirmation',
+  },
   wait: {
     type: 'boolean',
     default: false,

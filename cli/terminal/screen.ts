@@ -41,7 +41,12 @@ export class Screen implements Disposable {
 
   /** Whether there is a user to ask. */
   get isInteractive(): boolean {
-    return this.#isTerminal && (this.#in as Partial<ReadStream>).isTTY === true;
+    return this.#isTerminal && this.hasKeyboard;
+  }
+
+  /** Whether somebody may be typing, even if the picture is not shown. */
+  get hasKeyboard(): boolean {
+    return (this.#in as Partial<ReadStream>).isTTY === true;
   }
 
   get #isTerminal(): boolean {

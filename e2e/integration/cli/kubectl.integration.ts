@@ -175,11 +175,15 @@ describe('kubectl clustersync', () => {
       });
     }
 
-    async function commit(args: readonly string[], hasTerminal = false): Promise<CliProcess> {
+    async function commit(
+      args: readonly string[],
+      hasTerminal = false,
+      env: Readonly<Record<string, string>> = {},
+    ): Promise<CliProcess> {
       const scope = ['--namespace', namespace, '--kubeconfig', '{kubeconfig}'];
       return await CliProcess.start(['commit', ...args, ...scope], {
         program: join(folder.path, 'kubectl-clustersync.ts'),
-        env: pathWithPlugin(),
+        env: { ...pathWithPlugin(), ...env },
         files: { kubeconfig: await readFile(await server.writeKubeConfig(), 'utf8') },
         hasTerminal,
       });
@@ -220,6 +224,17 @@ describe('kubectl clustersync', () => {
       // It cannot be undone any more.
       await using again = await commit(['confirmed'], true);
       assert.equal((await again.end()).exitCode, 0, await again.output());
+    });
+
+    it('does not ask with --yes, and requests nothing where somebody types but cannot see the question', async () => {
+      await createSync('piped');
+      await using unseen = await commit(['piped'], true, { TERM: 'dumb' });
+      assert.equal((await unseen.end()).exitCode, 2);
+      assert.match(await unseen.output(), /--yes: required here/);
+      assert.equal((await specOf('piped'))['state'], 'Running');
+      await using cli = await commit(['piped', '--yes'], true);
+      assert.equal((await cli.end()).exitCode, 0, await cli.output());
+      assert.equal((await specOf('piped'))['state'], 'Committed');
     });
 
     it('says at a terminal that a commit is not advisable, and Ctrl-C requests nothing', async () => {
