@@ -205,7 +205,7 @@ describe('clustersync run', () => {
 
     // Other options than it was begun with are refused: it says what differs, and which ways out there are.
     const difference =
-      /the sync was started with different options: includeNamespaces was not given, and is \[\{"database":"shop"\}\] here\n.*Use the options that the sync was started with\. .*explicitly/;
+      /the sync was started with different options: includeNamespaces was not given, and is \[\{"database":"shop"\}\] here \(DifferentSync\)\n.*Use the options that the sync was started with\. .*explicitly/;
     for (const more of [[], ['--commit-when-caught-up'], ['--dry-run']]) {
       await using other = await run(['--include-namespaces', 'shop', ...more]);
       assert.equal((await other.end()).exitCode, 2);
