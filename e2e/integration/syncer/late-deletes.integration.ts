@@ -36,17 +36,25 @@ describe('a start that deletes what another sync has left, and loses the connect
       cluster1: destination.set.uri('syncer'),
     });
 
-    const namespace = 'clustersync_internal.collections';
-    const held = await holdCommands({ client: to }, 'delete', namespace);
+    const held = await holdCommands({ client: to }, 'delete');
+    const deletes = async (): Promise<unknown[]> => {
+      const ofAll = { $currentOp: { allUsers: true } };
+      const ofState = { op: 'remove', ns: { $regex: '^clustersync_internal' } };
+      const found = await to
+        .db('admin')
+        .aggregate([ofAll, { $match: ofState }])
+        .toArray();
+      return found.map(({ opid }) => opid as unknown).sort();
+    };
     try {
       await syncer.start(forward);
-      await held.reached(1);
+      // Those of the partitions and of the left indexes, side by side.
+      await held.reached(2);
+      const first = await deletes();
+      assert.equal(first.length, 2);
       for (const proxy of destination.proxies) proxy.cut();
-      const ofAll = { $currentOp: { allUsers: true } };
-      const deletes = [ofAll, { $match: { op: 'remove', ns: namespace } }];
       await until('it waits, or deletes again', async () => {
-        const underWay = await to.db('admin').aggregate(deletes).toArray();
-        assert.equal(underWay.length, 1);
+        assert.deepEqual(await deletes(), first);
         return (await syncer.log()).includes('waiting for earlier writes');
       });
     } finally {
