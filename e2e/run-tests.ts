@@ -11,14 +11,18 @@ import { coreTestsOfDay, serversStage } from './server-suites.ts';
 
 /** The files that take a minute and more, the longest first. */
 const longFiles = [
+  'syncer/superseded-process.integration.ts',
   'syncer/random-topologies.integration.ts',
   'syncer/random-two-to-two.integration.ts',
   'syncer/chaos.integration.ts',
   'syncer/reset.integration.ts',
   'syncer/several-instances.integration.ts',
+  'operator/lost-node.integration.ts',
   'syncer/repair-after-crash.integration.ts',
   'syncer/sharded-to-sharded.integration.ts',
   'syncer/merged-shards.integration.ts',
+  'operator/outages.integration.ts',
+  'syncer/several-on-replica-set.integration.ts',
   'verifier/by-hashes.integration.ts',
   'verifier/concurrent-writes.integration.ts',
   'verifier/sharded.integration.ts',
@@ -27,6 +31,9 @@ const longFiles = [
   'syncer/repair.integration.ts',
   'syncer/into-sharded.integration.ts',
   'syncer/reset-reversal.integration.ts',
+  'syncer/former-handover.integration.ts',
+  'chart/operator-rights.integration.ts',
+  'operator/two-operators.integration.ts',
   'mongo/given-up-commands.integration.ts',
   'syncer/foreign-namespaces.integration.ts',
   'syncer/repaired-faults.integration.ts',
