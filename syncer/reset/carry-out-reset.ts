@@ -139,10 +139,7 @@ export class Reset {
       await store.heartbeat();
       if (!isAlone) await lease.keep({ mayTake: false });
     };
-    if (!(await this.#claim(name, store))) {
-      this.#place = undefined;
-      return 'this instance has been claimed again';
-    }
+    if (!(await this.#claim(name, store))) return 'this instance has been claimed again';
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
   }
@@ -169,7 +166,7 @@ export class Reset {
   /**
    * Claims this instance, or keeps it. From another process that has claimed it, which carries out the same reset, it is taken back only
    * after a time.
-   * @returns false if another process may have had it: what that one has sent may still arrive.
+   * @returns false if another process may have had it: its writes may still arrive, and this process has to wait for them again.
    * @throws SyncError SupersededByOtherInstance as long as it is the turn of the other one.
    */
   async #claim(name: ClusterName, store: SyncStore): Promise<boolean> {
