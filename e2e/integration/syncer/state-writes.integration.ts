@@ -1,5 +1,4 @@
-import assert from 'node:assert/strict';
-import { BSON, MongoClient, type Document } from 'mongodb';
+import { MongoClient, type Document } from 'mongodb';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import {
   startProxiedReplicaSet,
@@ -8,9 +7,7 @@ import {
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { startSyncerProcess } from '../../ground/syncer-process.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
-import { commandOf } from './command-kind.ts';
-
-const writes = ['insert', 'update', 'delete', 'findAndModify', 'drop', 'create'];
+import { assertDurable, commandsFor } from './durable-writes.ts';
 
 describe('what a sync stores about itself', () => {
   let source: ReplicaSet;
@@ -27,13 +24,7 @@ describe('what a sync stores about itself', () => {
   });
 
   it('is acknowledged by a majority that has it in its journal, so that no rollback takes it back', async () => {
-    const sent: Document[] = [];
-    for (const proxy of destination.proxies)
-      proxy.strandAt((bytes) => {
-        const command = bytes.includes('clustersync_internal') ? commandOf(bytes) : undefined;
-        if (command?.['$db'] === 'clustersync_internal') sent.push(command);
-        return false;
-      });
+    const sent = commandsFor('clustersync_internal', destination);
     await using client = new MongoClient(source.uri('admin'));
     const shop = client.db('shop');
     const text = 'x'.repeat(1_000);
@@ -55,17 +46,7 @@ describe('what a sync stores about itself', () => {
     await commitAndWait(syncer);
     await assertEqualClusters(source.uri('admin'), destination.set.uri('admin'));
 
-    const kinds = new Set<string>();
-    for (const command of sent) {
-      const [kind = ''] = Object.keys(command);
-      if (!writes.includes(kind)) continue;
-      const written = `${kind} ${String(command[kind])}`;
-      const { writeConcern } = command as { readonly writeConcern?: Document };
-      if (isHeartbeat(command)) continue;
-      kinds.add(written);
-      assert.deepEqual(writeConcern, { w: 'majority', j: true }, BSON.EJSON.stringify(command));
-    }
-    for (const kind of [
+    const expected = [
       'findAndModify sync',
       'update sync',
       'findAndModify instances',
@@ -76,8 +57,8 @@ describe('what a sync stores about itself', () => {
       'update partitions',
       'update views',
       'delete views',
-    ])
-      assert.ok(kinds.has(kind), `${kind} is among ${[...kinds].join(', ')}`);
+    ];
+    assertDurable(sent, expected, isHeartbeat);
   });
 });
 
