@@ -75,7 +75,7 @@ describe('the operator with another sync tool, on a real API server', () => {
     await ground.patchSync(sync.namespace, { direction: 'Reverse', state: 'Running' });
     const back = await sync.reach('True InSync');
     assert.equal(back.direction, 'Reverse');
-    assert.equal(await kindOfCommit(sync.namespace), 'waiting');
+    assert.equal(await kindOfCommit(sync.namespace), 'withdrawn');
     await ground.patchSync(sync.namespace, { state: 'Committed' });
     await until(
       'the reversal is committed, for who waits for it with kubectl clustersync',
