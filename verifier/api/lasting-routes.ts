@@ -4,7 +4,11 @@ import { JsonLines } from '../../service/json-lines.ts';
 import { requireKnown } from '../../service/query-parameters.ts';
 import type { MismatchSummary, VerificationProgress } from '../../sync-api/json.ts';
 import { maxListed, type LastingSummary } from '../store/lasting-mismatches.ts';
-import type { LastingMismatch } from '../store/mismatch-store.ts';
+import {
+  ignorableIndexFields,
+  type IgnorableIndexField,
+  type LastingMismatch,
+} from '../store/mismatch-store.ts';
 import type { Verifier } from '../verifier.ts';
 import { docMismatch, nsMismatch, typeOf } from './mismatch-forms.ts';
 import { progressBody } from './progress.ts';
@@ -32,8 +36,11 @@ export function lastingRoutes(
       path: '/api/v1/nsMismatches',
       errorBody: genericErrorBody,
       handle: (_body, query, { gone }): JsonLines => {
-        requireKnown(query, []);
-        const selection = { of: 'namespaces', minDurationMs: 0 } as const;
+        const selection = {
+          of: 'namespaces',
+          minDurationMs: 0,
+          ignoredIndexFields: ignoredFieldsOf(query),
+        } as const;
         return new JsonLines(mapped(verifier.lastingMismatches(selection, gone), nsMismatch));
       },
     },
@@ -101,4 +108,16 @@ function minDurationOf(query: URLSearchParams): number {
   const seconds = Number(text);
   if (/^\d+$/.test(text) && seconds <= maxSeconds) return seconds;
   throw new SyncError('InvalidBody', `minDurationSecs is a whole number from 0 to ${maxSeconds}`);
+}
+
+function ignoredFieldsOf(query: URLSearchParams): readonly IgnorableIndexField[] {
+  requireKnown(query, ['indexSpecIgnore']);
+  const text = query.get('indexSpecIgnore') ?? '';
+  if (text === '') return [];
+  return text.split(',').map((name) => {
+    const field = ignorableIndexFields.find((ignorable) => ignorable === name);
+    if (field !== undefined) return field;
+    const known = ignorableIndexFields.join(' or ');
+    throw new SyncError('InvalidBody', `indexSpecIgnore is ${known}, or both with a comma between`);
+  });
 }

@@ -218,22 +218,41 @@ export function fieldDifference(
   source: Document,
   destination: Document,
 ): FieldDifference | undefined {
+  const [first] = fieldDifferences(source, destination).values();
+  return first;
+}
+
+/** The same for every field that differs, by its name. */
+export function fieldDifferences(
+  source: Document,
+  destination: Document,
+): ReadonlyMap<string, FieldDifference> {
+  const found = new Map<string, FieldDifference>();
   for (const field of new Set([...Object.keys(source), ...Object.keys(destination)])) {
     if (meaninglessFields.has(field)) continue;
     const left = meaningful(field, source[field]);
     const right = meaningful(field, destination[field]);
-    if (left === undefined && right === undefined) continue;
-    if (left === undefined) return { field, detail: 'not on the source' };
-    if (right === undefined) return { field, detail: 'missing on the destination' };
-    if (!exactFields.has(field) && relaxedText(left) === relaxedText(right)) continue;
-    const inner = firstDifference(
-      BSON.serialize({ [field]: left }, { ignoreUndefined: false }),
-      BSON.serialize({ [field]: right }, { ignoreUndefined: false }),
-    );
-    if (inner) return { ...inner, field: inner.field === '' ? field : inner.field };
-    if (!exactFields.has(field)) return { field, detail: otherValue };
+    const difference = valueDifference(field, left, right);
+    if (difference) found.set(field, difference);
   }
-  return undefined;
+  return found;
+}
+
+function valueDifference(
+  field: string,
+  left: unknown,
+  right: unknown,
+): FieldDifference | undefined {
+  if (left === undefined && right === undefined) return undefined;
+  if (left === undefined) return { field, detail: 'not on the source' };
+  if (right === undefined) return { field, detail: 'missing on the destination' };
+  if (!exactFields.has(field) && relaxedText(left) === relaxedText(right)) return undefined;
+  const inner = firstDifference(
+    BSON.serialize({ [field]: left }, { ignoreUndefined: false }),
+    BSON.serialize({ [field]: right }, { ignoreUndefined: false }),
+  );
+  if (inner) return { ...inner, field: inner.field === '' ? field : inner.field };
+  return exactFields.has(field) ? undefined : { field, detail: otherValue };
 }
 
 function meaningful(field: string, value: unknown): unknown {

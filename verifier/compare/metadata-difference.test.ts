@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Double, Int32, Long, MinKey, UUID, type Document } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from '../../mongo/specification.ts';
-import { metadataDifferences, type NamespaceState } from './metadata-difference.ts';
+import { metadataDifferences, type MetadataRules, type NamespaceState } from './metadata-difference.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
 const final = { isReplicatedFormRight: false, mayLackIndexes: false };
@@ -129,16 +129,40 @@ describe('metadataDifferences', () => {
     });
   }
 
+  it('finds each field of an index that differs, and during a sync those that differ from both forms', () => {
+    const spec = index({ unique: true, expireAfterSeconds: 60, sparse: true });
+    const fieldsOf = (copy: Parameters<typeof replicatedIndex>[0], rules: MetadataRules) =>
+      metadataDifferences(collection({}, spec), collection({}, copy), rules).map(
+        ({ kind, index: at, field }) => [kind, at, field],
+      );
+    const listed = (...fields: readonly string[]) =>
+      fields.map((field) => ['differentIndex', 'i', field]);
+    const copy = replicatedIndex(index({ unique: true, expireAfterSeconds: 60, hidden: true }));
+    assert.deepEqual(
+      fieldsOf(copy, final).sort(),
+      listed('expireAfterSeconds', 'sparse', 'unique'),
+    );
+    assert.deepEqual(fieldsOf(copy, during), listed('sparse'));
+    // Neither the form of the source nor the replicated one.
+    const mixed = index({ expireAfterSeconds: 60, sparse: true });
+    assert.deepEqual(fieldsOf(mixed, during), listed('unique'));
+    assert.deepEqual(fieldsOf(replicatedIndex(spec), during), []);
+    assert.deepEqual(fieldsOf(spec, during), []);
+  });
+
   it('takes the replicated form for right during a sync, and for wrong at its end', () => {
     const options = { capped: true, size: 4096, max: 5 };
     const spec = index({ unique: true, hidden: true, expireAfterSeconds: 60 });
     const source = collection(options, spec);
     const destination = collection(replicatedOptions(options), replicatedIndex(spec));
     assert.deepEqual(metadataDifferences(source, destination, during), []);
-    assert.deepEqual(
-      metadataDifferences(source, destination, final).map(({ kind }) => kind),
-      ['options', 'differentIndex'],
-    );
+    const found = metadataDifferences(source, destination, final);
+    assert.deepEqual(found.map(({ kind, field }) => [kind, field]).sort(), [
+      ['differentIndex', 'expireAfterSeconds'],
+      ['differentIndex', 'hidden'],
+      ['differentIndex', 'unique'],
+      ['options', 'size'],
+    ]);
     assert.deepEqual(metadataDifferences(source, source, during), []);
   });
 

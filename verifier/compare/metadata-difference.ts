@@ -10,7 +10,12 @@ import {
   type ShardKey,
 } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
-import { fieldDifference, relaxedText, type FieldDifference } from './document-difference.ts';
+import {
+  fieldDifference,
+  fieldDifferences,
+  relaxedText,
+  type FieldDifference,
+} from './document-difference.ts';
 import type { MetadataDifference } from './mismatch.ts';
 
 /** A namespace on one side. */
@@ -121,10 +126,14 @@ function indexDifferences(
       if (!mayLackIndexes || isIdIndex(spec)) differences.push({ kind: 'missingIndex', index });
       continue;
     }
-    const difference = indexDifference(spec, copy);
-    if (!difference) continue;
-    if (isReplicatedFormRight && !indexDifference(replicatedIndex(spec), copy)) continue;
-    differences.push({ kind: 'differentIndex', index, ...difference });
+    const different = differentFields(spec, copy);
+    const unlike = isReplicatedFormRight ? differentFields(replicatedIndex(spec), copy) : different;
+    if (different.size === 0 || unlike.size === 0) continue;
+    const unlikeBoth = [...different].filter(([field]) => unlike.has(field));
+    // Each field may be right in itself, if some have the form of the source and others the replicated one.
+    const listed = unlikeBoth.length > 0 ? unlikeBoth : different;
+    for (const [, difference] of listed)
+      differences.push({ kind: 'differentIndex', index, ...difference });
   }
   for (const [index, spec] of actual) {
     if (expected.has(index) || isForShardKey(spec, source, destination, rules)) continue;
@@ -152,13 +161,14 @@ function isForShardKey(
   return isReplicatedFormRight || !source.some(isInstead);
 }
 
-function indexDifference(spec: IndexSpec, copy: IndexSpec): FieldDifference | undefined {
-  if (!isIdIndex(spec)) return fieldDifference(spec, copy);
+/** The fields of an index that differ, by name. */
+function differentFields(spec: IndexSpec, copy: IndexSpec): ReadonlyMap<string, FieldDifference> {
+  if (!isIdIndex(spec)) return fieldDifferences(spec, copy);
   // It has the collation of its collection and, if it is clustered, since 7.0 the TTL as well (seen on 6.0.27 and 7.0.28): both are
   // in the collection's options.
   const { collation: _left, expireAfterSeconds: _leftTtl, ...left } = spec;
   const { collation: _right, expireAfterSeconds: _rightTtl, ...right } = copy;
-  return fieldDifference(left, right);
+  return fieldDifferences(left, right);
 }
 
 /** A range of shard key values assigned to a zone. */

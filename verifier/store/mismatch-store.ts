@@ -49,7 +49,14 @@ export interface MismatchSelection {
   readonly of: 'documents' | 'namespaces';
   /** Those that have lasted this long. */
   readonly minDurationMs: number;
+  /** Fields of indexes: differences in these are not meant. None if absent. */
+  readonly ignoredIndexFields?: readonly IgnorableIndexField[];
 }
+
+/** The fields of an index whose differences can be left out. */
+export const ignorableIndexFields = ['expireAfterSeconds', 'unique'] as const;
+
+export type IgnorableIndexField = (typeof ignorableIndexFields)[number];
 
 /** Documents of the store in one batch of a cursor. */
 const cursorBatch = 200;
@@ -261,9 +268,11 @@ function isOfDocument({ kind }: MismatchView): boolean {
 
 function lastingFilter(
   { run, generation }: PassKey,
-  { of, minDurationMs }: MismatchSelection,
+  { of, minDurationMs, ignoredIndexFields = [] }: MismatchSelection,
 ): Document {
-  return { run, generation, of, durationMs: { $gte: minDurationMs } };
+  const kind: MismatchView['kind'] = 'differentIndex';
+  const ignored = { 'mismatch.kind': kind, 'mismatch.field': { $in: [...ignoredIndexFields] } };
+  return { run, generation, of, durationMs: { $gte: minDurationMs }, $nor: [ignored] };
 }
 
 function range(pass: PassKey): Document {

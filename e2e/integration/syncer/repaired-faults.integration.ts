@@ -25,7 +25,7 @@ describe('faults of a copy that is on the destination', () => {
   });
 
   it('are repaired, each: by hashes all that a hash tells, and the rest by bytes', async () => {
-    assert.ok(faults.length >= 80, `${faults.length} faults`);
+    assert.ok(faults.length >= 82, `${faults.length} faults`);
     await using syncer = await pair.syncing({ initialData: 'Present' });
     assert.deepEqual(await differing(), notTold);
     assert.equal((await syncer.post('repair', { comparison: 'bytes' })).status, 200);

@@ -67,7 +67,7 @@ export const catalogFaults: readonly Fault[] = [
       { collation: { locale: 'de', strength: 3 } },
       'collation.strength',
     ),
-    indexFault('near', { place: 1 }, {}, 'key.place'),
+    indexFault('near', { place: 1 }, {}, 'key.place', ['2dsphereIndexVersion']),
     indexFault(
       'near',
       { place: '2dsphere' },
@@ -83,11 +83,17 @@ export const catalogFaults: readonly Fault[] = [
       { wildcardProjection: { blop: 0 } },
       'wildcardProjection.blob',
     ),
-    indexFault('wild', { 'x.$**': 1 }, {}, 'key.$**'),
+    indexFault('wild', { 'x.$**': 1 }, {}, 'key.$**', ['wildcardProjection']),
     indexFault('hash', { name: 1 }, {}, 'key.name'),
     indexFault('ttl', { at: 1 }, {}, 'expireAfterSeconds'),
     indexFault('by_price', { price: 1, name: -1 }, {}, 'partialFilterExpression'),
   ],
+  {
+    name: 'an index about to be made unique',
+    inject: async (db) =>
+      await db.command({ collMod: 'items', index: { name: 'folded', prepareUnique: true } }),
+    expected: { kind: 'differentIndex', namespace: items, index: 'folded', field: 'prepareUnique' },
+  },
   {
     name: 'TTL off by one',
     inject: async (db) =>
@@ -244,9 +250,16 @@ export const catalogFaults: readonly Fault[] = [
   },
 ];
 
-/** An index that is built again with other options. */
-function indexFault(name: string, key: Document, options: Document, field: string): Fault {
+/** An index that is built again with other options; `others` are the fields that differ with `field`. */
+function indexFault(
+  name: string,
+  key: Document,
+  options: Document,
+  field: string,
+  others: readonly string[] = [],
+): Fault {
   return {
+    others,
     name: `${field} of the index ${name}`,
     inject: async (db) => {
       await db.collection('items').dropIndex(name);

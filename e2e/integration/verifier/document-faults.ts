@@ -64,6 +64,12 @@ export const documentFaults: readonly Fault[] = [
     expected: { kind: 'differentDocument', id: { $numberLong: '5' }, field: 'z' },
   },
   {
+    name: 'null in place of no field',
+    inject: async (db) =>
+      await db.collection('items').updateOne({ name: 'rug' }, { $set: { z: null } }),
+    expected: { kind: 'differentDocument', id: { $numberLong: '5' }, field: 'z' },
+  },
+  {
     name: 'a field missing',
     inject: async (db) =>
       await db.collection('items').updateOne({ name: 'lamp' }, { $unset: { tags: 1 } }),

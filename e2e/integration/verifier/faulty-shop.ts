@@ -29,6 +29,8 @@ export interface Fault {
     readonly sourceType?: string;
     readonly destinationType?: string;
   };
+  /** Fields of the same index that differ as well. */
+  readonly others?: readonly string[];
   /** True where the server lets nobody make this fault alone: others may be told with it. */
   readonly isSeveral?: true;
 }

@@ -42,9 +42,13 @@ describe('the questions that migration-verifier answers since its later versions
     await rows('source', 'more').insertOne({ _id: 'only here' });
     await rows('destination', 'other').insertOne({ _id: 'only there' });
     for (const side of ['source', 'destination'] as const) {
-      const expireAfterSeconds = side === 'source' ? 3600 : 7200;
+      // Not unique is right on the destination until the commit, unique is not.
+      const differs =
+        side === 'source'
+          ? { expireAfterSeconds: 3600 }
+          : { expireAfterSeconds: 7200, unique: true };
       await rows(side).createIndexes([
-        { key: { at: 1 }, name: 'at', expireAfterSeconds },
+        { key: { at: 1 }, name: 'at', sparse: true, ...differs },
         { key: { name: 1 }, name: `of ${side}` },
       ]);
     }
@@ -58,11 +62,20 @@ describe('the questions that migration-verifier answers since its later versions
   ];
   const namespaces = [
     { type: 'content', namespace: 'shop.items', aspect: 'index', component: 'at' },
+    { type: 'content', namespace: 'shop.items', aspect: 'index', component: 'at' },
     { type: 'extraOnDst', namespace: 'shop.items', aspect: 'index', component: 'of destination' },
     { type: 'missingOnDst', namespace: 'shop.items', aspect: 'index', component: 'of source' },
     { type: 'missingOnDst', namespace: 'shop.more', aspect: 'exist' },
     { type: 'extraOnDst', namespace: 'shop.other', aspect: 'exist' },
   ];
+
+  /** The fields of the index `at` that are listed, in the order of their names. */
+  function fieldsAt(listed: readonly NsMismatch[]): string[] {
+    return listed
+      .filter(({ component }) => component === 'at')
+      .map(({ detail = '' }) => detail.split(':')[0] ?? '')
+      .sort();
+  }
 
   async function assertPlanted(session: VerifierSession): Promise<void> {
     const docs = await linesOf<DocMismatch>(session, docPath, 'DocMismatch');
@@ -70,8 +83,16 @@ describe('the questions that migration-verifier answers since its later versions
     assert.deepEqual(plain.sort(byText), documents);
     const listed = await linesOf<NsMismatch>(session, nsPath, 'NsMismatch');
     assert.deepEqual(listed.map(({ detail: _, ...rest }) => rest).sort(byText), namespaces);
-    const [index] = listed.filter(({ component }) => component === 'at');
-    assert.match(index?.detail ?? '', /^expireAfterSeconds/);
+    assert.deepEqual(fieldsAt(listed), ['expireAfterSeconds', 'unique']);
+    for (const ignored of [['expireAfterSeconds'], ['unique'], ['unique', 'expireAfterSeconds']]) {
+      const query = `?indexSpecIgnore=${ignored.join(',')}`;
+      const left = await linesOf<NsMismatch>(session, `${nsPath}${query}`, 'NsMismatch');
+      const expected = listed.filter(
+        ({ detail = '' }) => !ignored.some((field) => detail.startsWith(field)),
+      );
+      assert.equal(expected.length, namespaces.length - ignored.length);
+      assert.deepEqual(left.sort(byText), expected.sort(byText));
+    }
     const summary = await summaryOf(session);
     assert.equal(summary.nsMismatches.length, namespaces.length);
     assert.deepEqual(summary.docMismatches, {
@@ -169,7 +190,11 @@ describe('the questions that migration-verifier answers since its later versions
         const { status, body } = await session.get(`${path}?${query}`);
         assert.deepEqual([status, body['error']], [400, 'InvalidBody'], `${path}?${query}`);
       }
-    const { body } = await session.get(`${nsPath}?indexSpecIgnore=unique`);
+    for (const fields of ['sparse', 'unique,', 'unique,sparse', 'Unique']) {
+      const { status, body } = await session.get(`${nsPath}?indexSpecIgnore=${fields}`);
+      assert.deepEqual([status, body['error']], [400, 'InvalidBody'], fields);
+    }
+    const { body } = await session.get(`${docPath}?indexSpecIgnore=unique`);
     assert.match(String(body['errorDescription']), /there is no parameter "indexSpecIgnore"/);
   });
 
