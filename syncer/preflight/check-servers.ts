@@ -7,6 +7,7 @@ import { runCommand } from '../../mongo/run-command.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { countOf, durationText } from '../../service/quantities.ts';
 import { isWriteBlocked } from '../destination/destination-kind.ts';
+import { querySettingsCount } from '../source/query-settings.ts';
 import { firstOf, type CheckedSide, type CheckSubject } from './check-subject.ts';
 import { note, type Finding } from './finding.ts';
 import type { FindingName } from './finding-table.ts';
@@ -96,6 +97,18 @@ function isHealthy(member: CheckedValue): boolean {
 
 function memberText(member: CheckedValue): string {
   return `${member.field('name').text()} (${member.field('stateStr').text()})`;
+}
+
+/** Query settings, which are not copied. */
+export async function checkQuerySettings({ source, signal }: CheckSubject): Promise<Finding[]> {
+  return querySettingsFindings(await querySettingsCount({ deployment: source.cluster, signal }));
+}
+
+/** @param count - of those of the source. */
+export function querySettingsFindings(count: number): Finding[] {
+  if (count === 0) return [];
+  const message = `${countOf(count, 'query setting')} of the source will not be copied`;
+  return [note('QuerySettingsNotCopied', message, { side: 'source' })];
 }
 
 /** Users and roles of the source that the destination lacks. */

@@ -133,6 +133,11 @@ export const findingTable = {
     ...advice,
     action: 'Copy the documents of system.js yourself if anything uses them.',
   },
+  QuerySettingsNotCopied: {
+    ...advice,
+    action:
+      'Set them on the destination as well (setQuerySettings): $querySettings lists those of the source.',
+  },
   CopyEstimated: {
     ...advice,
     action:

@@ -17,6 +17,7 @@ import {
   checkAccounts,
   checkApplyOps,
   checkMembers,
+  checkQuerySettings,
   checkTransactions,
   checkWriteBlocking,
 } from './check-servers.ts';
@@ -25,7 +26,7 @@ import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { adviseOnMerging, checkDuplicateIds } from './check-merging.ts';
 import { checkZones } from './check-zones.ts';
 import { answerOf, note, type Blocker, type Finding } from './finding.ts';
-import { measureCopy, type CopySpeed } from './measure-copy.ts';
+import { measureCopy, type CopyMeasurement } from './measure-copy.ts';
 import { findBlockers } from './preflight.ts';
 
 /** Something to look at that prevents no start. */
@@ -70,6 +71,7 @@ const advices: readonly Advice[] = [
   { what: 'open transactions', side: 'source', run: checkTransactions },
   { what: 'users and roles', side: 'source', run: checkAccounts },
   { what: 'stored JavaScript', side: 'source', run: checkStoredJavaScript },
+  { what: 'query settings', side: 'source', run: checkQuerySettings },
 ];
 
 /**
@@ -97,15 +99,16 @@ export async function checkEverything(
       return undefined;
     }
   };
-  const speed = measuresCopy ? await look(measuring(blockers)) : undefined;
-  const run: Advice['run'] = async () => await checkCapacity(subject, speed);
+  const measured = measuresCopy ? await look(measuring(blockers)) : undefined;
+  findings.push(...(measured?.refusedIndexes ?? []));
+  const run: Advice['run'] = async () => await checkCapacity(subject, measured?.speed);
   const capacity: Advice = { what: 'oplog and disks', side: 'source', run };
   for (const advice of [capacity, ...advices]) findings.push(...((await look(advice)) ?? []));
   return answerOf(findings);
 }
 
 /** Nothing is written to a destination that no sync may write to. */
-function measuring(blockers: readonly Blocker[]): Look<CopySpeed | undefined> {
+function measuring(blockers: readonly Blocker[]): Look<CopyMeasurement> {
   return {
     what: 'the speed of the copy',
     side: 'destination',

@@ -2,11 +2,11 @@ import type { UUID } from 'mongodb';
 import { listNamespaces } from '../../mongo/catalog.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import { documentSequence } from '../../mongo/document-sequence.ts';
-import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
+import { namespaceText, syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import { RawCursor } from '../../mongo/raw-cursor.ts';
 import { isIdIndex, replicatedIndex } from '../../mongo/replicated-form.ts';
-import { isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
+import { codeOf, isIndexRefused, serverCode } from '../../mongo/server-errors.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { throwWriteErrors } from '../../mongo/write-answer.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
@@ -15,6 +15,7 @@ import { DestinationCatalog, notThere } from '../destination/destination-catalog
 import { fittingCopyWorkers } from '../destination/destination.ts';
 import { runDocumentWrite } from '../destination/document-commands.ts';
 import type { CheckSubject, CollectionSize } from './check-subject.ts';
+import { note, type Finding } from './finding.ts';
 
 /** The most that a measurement writes, and the longest that it copies. */
 const maxBytes = 64 * 1024 * 1024;
@@ -38,6 +39,14 @@ export interface CopySpeed {
   readonly seconds: number;
 }
 
+/** What a measurement has found out. */
+export interface CopyMeasurement {
+  /** Undefined if there are no documents. */
+  readonly speed: CopySpeed | undefined;
+  /** The indexes of the copied collections that the destination has refused. */
+  readonly refusedIndexes: readonly Finding[];
+}
+
 /** Documents to copy, and a collection of the measurement's own for them. */
 interface Task {
   readonly from: CollectionSize;
@@ -52,26 +61,28 @@ interface Task {
  * writes them, with the indexes that the copy would write, too, to collections of its own in the database of the sync's state.
  * It writes at most 64 MiB, and copies for at most 5 seconds. It drops those collections, in any case, and before that those
  * which a process has left that did not get so far.
- * @returns undefined if there are no documents.
  * @throws Error if nothing was acknowledged in that time.
  */
-export async function measureCopy(subject: CheckSubject): Promise<CopySpeed | undefined> {
+export async function measureCopy(subject: CheckSubject): Promise<CopyMeasurement> {
   const sizes = (await subject.sizes()).filter(({ documentCount }) => documentCount > 0);
   const largest = sizes
     .toSorted((left, right) => right.dataBytes - left.dataBytes)
     .slice(0, maxCollections);
-  if (largest.length === 0) return undefined;
+  if (largest.length === 0) return { speed: undefined, refusedIndexes: [] };
   const { pair, options, signal } = subject;
   const destination = pair.deployment(options.destination);
   await dropScratch(destination);
   try {
     const workers = await fittingCopyWorkers(destination, signal);
     const tasks: Task[] = [];
+    const refusedIndexes: Finding[] = [];
     for (const plan of plansOf(largest, workers)) {
       signal.throwIfAborted();
-      tasks.push(await prepare(subject, destination, plan, tasks.length));
+      const { task, refused } = await prepare(subject, destination, plan, tasks.length);
+      tasks.push(task);
+      refusedIndexes.push(...refused);
     }
-    return await copyAll(subject, destination, tasks, workers);
+    return { speed: await copyAll(subject, destination, tasks, workers), refusedIndexes };
   } finally {
     await dropScratch(destination).catch((cause: unknown) => {
       const left = `${syncDatabase}.${scratchPrefix}*`;
@@ -99,37 +110,54 @@ async function prepare(
   destination: Deployment,
   plan: Pick<Task, 'from' | 'direction'>,
   index: number,
-): Promise<Task> {
+): Promise<{ readonly task: Task; readonly refused: readonly Finding[] }> {
   const to = { db: syncDatabase, coll: `${scratchPrefix}${index}` };
   const catalog = catalogOf(destination);
   await catalog.create(to, {});
   const made = await catalog.collectionAt(to);
   if (!made) throw notThere(to);
-  if (options.buildIndexes === 'beforeDataCopy') {
-    const { namespace } = plan.from;
-    const found = (await indexes()).find(
-      ({ info }) => info.namespace.db === namespace.db && info.namespace.coll === namespace.coll,
-    );
-    if (found && !(found.indexes instanceof SyncError))
-      await createEach(catalog, to, made.uuid, found.indexes);
-  }
-  return { ...plan, to, uuid: made.uuid };
+  const task = { ...plan, to, uuid: made.uuid };
+  if (options.buildIndexes !== 'beforeDataCopy') return { task, refused: [] };
+  const { namespace } = plan.from;
+  const found = (await indexes()).find(
+    ({ info }) => info.namespace.db === namespace.db && info.namespace.coll === namespace.coll,
+  );
+  if (!found || found.indexes instanceof SyncError) return { task, refused: [] };
+  return { task, refused: await createIndexes(catalog, task, found.indexes) };
 }
 
-/** In their form during a sync. The destination may refuse some, which is a finding of its own. */
-async function createEach(
+/** In their form during a sync. @returns what it means for a sync that the destination refuses some. */
+async function createIndexes(
   catalog: DestinationCatalog,
-  to: Namespace,
-  collectionUUID: UUID,
+  { from, to, uuid }: Task,
   indexes: readonly IndexSpec[],
-): Promise<void> {
+): Promise<Finding[]> {
   const specs = indexes.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
-  if (specs.length === 0) return;
-  try {
-    await catalog.createIndexes(to, specs, { collectionUUID });
-  } catch (error) {
-    if (!isIndexRefused(error)) throw error;
-  }
+  const refused: Finding[] = [];
+  const create = async (some: readonly IndexSpec[], onRefused: (error: unknown) => unknown) => {
+    try {
+      await catalog.createIndexes(to, some, { collectionUUID: uuid });
+    } catch (error) {
+      if (!isIndexRefused(error)) throw error;
+      await onRefused(error);
+    }
+  };
+  if (specs.length === 0) return [];
+  await create(specs, async () => {
+    for (const spec of specs)
+      await create([spec], (error) => refused.push(...refusal(from, spec, error)));
+  });
+  return refused;
+}
+
+/** Nothing if only the form during a sync conflicts with another index of the collection: the commit builds such an index. */
+function refusal({ namespace }: CollectionSize, { name }: IndexSpec, error: unknown): Finding[] {
+  const code = codeOf(error);
+  if (code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict)
+    return [];
+  const text = namespaceText(namespace);
+  const message = `the destination refuses the index ${name} of ${text}: ${messageOf(error)}`;
+  return [note('IndexRefusedByDestination', message, { side: 'source', namespaces: [text] })];
 }
 
 async function copyAll(

@@ -37,9 +37,8 @@ describe('warnOfQuerySettings', () => {
     });
   });
 
-  it('says nothing if there are none, or of a server that has none (before 8.0)', async () => {
-    for (const count of [(): number => 0, refuses(40_324)])
-      assert.deepEqual(await toldOf(count), { warnings: [], log: [] });
+  it('says nothing if there are none', async () => {
+    assert.deepEqual(await toldOf(() => 0), { warnings: [], log: [] });
   });
 
   it('logs that the user may not list them', async () => {

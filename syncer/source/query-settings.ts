@@ -5,25 +5,29 @@ import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 
-/** What naming query settings needs. */
-export interface QuerySettingsContext {
+/** What counting query settings needs. */
+export interface CountedSettings {
   readonly deployment: Pick<Deployment, 'raw'>;
+  readonly signal: AbortSignal;
+}
+
+/** What a warning of query settings needs. */
+export interface QuerySettingsContext extends CountedSettings {
   readonly options: Pick<StartOptions, 'source' | 'destination'>;
   readonly logger: Logger;
   /** Adds a warning to the progress. */
   readonly warn: (warning: string) => Promise<void>;
-  readonly signal: AbortSignal;
 }
 
 /**
  * Warns of the query settings of the source, which servers have from 8.0 on: they belong to the whole deployment, and are not
- * copied (manual: reference/command/setQuerySettings). Older servers do not know the stage that lists them. A user who may not
- * list them (`querySettings` on the cluster) is not warned: the log says so.
+ * copied (manual: reference/command/setQuerySettings). A user who may not list them (`querySettings` on the cluster) is not warned:
+ * the log says so.
  * @param countOf - counts them.
  */
 export async function warnOfQuerySettings(
   context: QuerySettingsContext,
-  countOf = countQuerySettings,
+  countOf: (counted: CountedSettings) => Promise<number> = querySettingsCount,
 ): Promise<void> {
   const { options, logger, warn } = context;
   try {
@@ -34,15 +38,20 @@ export async function warnOfQuerySettings(
     );
   } catch (error) {
     if (isTransient(error) || codeOf(error) === undefined) throw error;
-    if (codeOf(error) !== serverCode.unknownStage)
-      logger.info({ reason: messageOf(error) }, 'query settings of the source were not read');
+    logger.info({ reason: messageOf(error) }, 'query settings of the source were not read');
   }
 }
 
-async function countQuerySettings({ deployment, signal }: QuerySettingsContext): Promise<number> {
+/** How many query settings a deployment has: none before 8.0, whose servers do not know the stage that lists them. */
+export async function querySettingsCount({ deployment, signal }: CountedSettings): Promise<number> {
   const aggregate = { aggregate: 1, pipeline: [{ $querySettings: {} }], cursor: {} };
-  await using cursor = await RawCursor.open(deployment.raw, 'admin', aggregate, { signal });
-  let count = 0;
-  for await (const { documents } of cursor.batches()) count += documents.length;
-  return count;
+  try {
+    await using cursor = await RawCursor.open(deployment.raw, 'admin', aggregate, { signal });
+    let count = 0;
+    for await (const { documents } of cursor.batches()) count += documents.length;
+    return count;
+  } catch (error) {
+    if (codeOf(error) === serverCode.unknownStage) return 0;
+    throw error;
+  }
 }

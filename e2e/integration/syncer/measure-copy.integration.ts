@@ -5,7 +5,7 @@ import type { CheckAnswer, CheckFinding } from '../../../sync-api/json.ts';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { forward, useClusterPair, type Side } from './cluster-pair.ts';
-import { canBeSlow, slowCommands } from './slow-commands.ts';
+import { canBeSlow, setFailPoint, slowCommands } from './slow-commands.ts';
 
 const mebibyte = 1024 * 1024;
 const measuring = 'check?measureCopy=true';
@@ -81,6 +81,46 @@ describe('POST /check with measureCopy', function () {
     assert.ok(written.length >= 2_010, String(written.length));
     for (const { ns } of written) assert.match(String(ns), /^clustersync_internal\.copySpeed\.\d$/);
     assert.equal((await syncer.progress()).state, 'IDLE');
+  });
+
+  it('names the indexes that the destination refuses, and measures with the others', async () => {
+    await fill('items', 2_000, 1_000);
+    const items = pair.source.client.db('shop').collection('items');
+    await items.createIndexes([
+      { key: { random: 1 }, name: 'refused' },
+      { key: { n: 1 }, name: 'plain' },
+      // Alike during a sync: the commit makes one of them unique.
+      { key: { n: 1 }, name: 'unique', unique: true },
+    ]);
+    await using syncer = await pair.syncer();
+    const cannotCreateIndex = 67;
+    const data = {
+      ...{ failCommands: ['createIndexes'], errorCode: cannotCreateIndex },
+      namespace: 'clustersync_internal.copySpeed.0',
+    };
+    // All at once, then the first of them.
+    await using refusals = await setFailPoint(pair.destination, 'failCommand', data, { times: 2 });
+    const before = await latestTime(pair.destination);
+    const found = await findingsOf(syncer);
+    await refusals.reached(2);
+    assert.deepEqual(
+      found.map(({ severity, name, side, namespaces }) => [severity, name, side, namespaces]),
+      [
+        ['warning', 'IndexRefusedByDestination', 'source', ['shop.items']],
+        ['advice', 'CopyEstimated', undefined, undefined],
+      ],
+    );
+    const oplog = pair.destination.client.db('local').collection('oplog.rs');
+    const filter = { ts: { $gt: before }, 'o.createIndexes': 'copySpeed.0' };
+    const built = await oplog.find(filter).toArray();
+    assert.deepEqual(
+      built.map(({ o }) => (o as Document)['name'] as string),
+      ['plain'],
+    );
+    assert.match(
+      found[0]?.message ?? '',
+      /^the destination refuses the index refused of shop\.items: /,
+    );
   });
 
   it('writes 64 MiB at most', async () => {

@@ -143,7 +143,8 @@ function modeAfter(skipped: number): Document | 'alwaysOn' {
   return skipped > 0 ? { skip: skipped } : 'alwaysOn';
 }
 
-async function setFailPoint(
+/** Sets a fail point of a server until the result is disposed of. A server has each fail point once. */
+export async function setFailPoint(
   { client }: Pick<Side, 'client'>,
   name: string,
   data: Document,
