@@ -1,10 +1,13 @@
 // Measures what a repair costs, against the first copy of the same data in the same run: of a data set of which one document in a
-// thousand has changed, and of one that has not; and a start from a restored copy in which one in a thousand differs. Bytes are those
-// that the servers have sent and received. Writes bench/results/repair.*.
+// thousand has changed while the sync was paused, until the oplog had discarded the changes, and of one that has not changed; and a
+// start from a restored copy in which one in a thousand differs. Bytes are those that the servers have sent and received. Writes
+// bench/results/repair.*.
 import { parseArgs } from 'node:util';
 import type { MongoClient } from 'mongodb';
+import { rollOver } from '../../e2e/ground/roll-over.ts';
 import { startSyncerProcess, type SyncerProcess } from '../../e2e/ground/syncer-process.ts';
-import { dataSets, loadDataSet, namespacesOf, type DataSet } from '../copy/data-sets.ts';
+import { until } from '../../e2e/ground/until.ts';
+import { database, dataSets, loadDataSet, namespacesOf, type DataSet } from '../copy/data-sets.ts';
 import { startCopyGround, type CopyGround } from '../copy/measure.ts';
 import { machineText, markdownTable, writeResults } from '../results.ts';
 
@@ -17,6 +20,16 @@ interface RepairResult {
 }
 
 const deadlineMs = 3_600_000;
+
+/** The smallest oplog that a server takes. */
+const smallestOplogMB = 990;
+
+/** What is written to fill the oplog is not synced. */
+const options = {
+  ...{ source: 'cluster0', destination: 'cluster1' },
+  includeNamespaces: [{ database }],
+} as const;
+
 const oneInAThousand = { $expr: { $eq: [{ $mod: ['$number', 1_000] }, 0] } };
 
 const { values } = parseArgs({
@@ -87,23 +100,31 @@ async function measure(ground: CopyGround, set: DataSet): Promise<RepairResult[]
     await timed(way, begin, isChanged);
   };
   await timed('first copy', async () => {
-    await syncer.start({ source: 'cluster0', destination: 'cluster1' });
+    await syncer.start(options);
   });
   await repair('nothing has changed, by hashes', 'hashes');
-  // The syncer does not see it as changes.
   await posted(syncer, 'pause', {});
-  await change(clients.destination, set);
+  await change(clients.source, set);
+  await discardOplog(clients.source);
   await posted(syncer, 'resume', {});
-  await repair('one in a thousand has changed, by hashes', 'hashes', true);
+  await until(
+    'the position is lost',
+    async () => String((await syncer.getProgress()).body['error']).startsWith('OplogRolledOver'),
+    deadlineMs,
+  );
+  await repair(
+    'one in a thousand has changed, and the oplog was discarded, by hashes',
+    'hashes',
+    true,
+  );
   await repair('nothing has changed, by bytes', 'bytes');
   // Without its state, the copy is like one that somebody has restored there.
   await posted(syncer, 'reset', {});
   await syncer.waitFor(({ state }) => state === 'IDLE', { deadlineMs });
   await change(clients.destination, set);
   repairs = 0;
-  const restored = { source: 'cluster0', destination: 'cluster1', initialData: 'Present' };
   const begin = async (): Promise<void> => {
-    await syncer.start(restored);
+    await syncer.start({ ...options, initialData: 'Present' });
   };
   await timed('a restored copy, one in a thousand differs', begin, true);
   return found;
@@ -114,13 +135,21 @@ async function posted(syncer: SyncerProcess, command: string, body: object): Pro
   if (status !== 200) throw new Error(`${command}: ${JSON.stringify(answer)}`);
 }
 
-/** One document in a thousand of the copy: as far apart as possible, which is the worst case for comparing by ranges. */
-async function change(destination: MongoClient, set: DataSet): Promise<void> {
+/** One document in a thousand: as far apart as possible, which is the worst case for comparing by ranges. */
+async function change(client: MongoClient, set: DataSet): Promise<void> {
   for (const namespace of namespacesOf(set)) {
     const [db = '', coll = ''] = namespace.split('.');
-    const copies = destination.db(db).collection(coll);
-    await copies.updateMany(oneInAThousand, { $inc: { changes: 1 } });
+    await client
+      .db(db)
+      .collection(coll)
+      .updateMany(oneInAThousand, { $inc: { changes: 1 } });
   }
+}
+
+/** Makes the server discard everything that is in its oplog now. */
+async function discardOplog(client: MongoClient): Promise<void> {
+  await client.db('admin').command({ replSetResizeOplog: 1, size: smallestOplogMB });
+  await rollOver({ client }, deadlineMs);
 }
 
 /** Bytes that both servers have sent and received. */

@@ -6,7 +6,7 @@ import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { VerifierProcess } from '../../ground/verifier-process.ts';
 import { forward, useClusterPair } from '../syncer/cluster-pair.ts';
-import { rollOver } from '../syncer/roll-over.ts';
+import { rollOver } from '../../ground/roll-over.ts';
 import { skipUnlessReversible } from '../syncer/skip-reversal.ts';
 
 const apiToken = 'the-token';

@@ -6,7 +6,7 @@ import { events } from '../../../operator/kube/builtin-resources.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
-import { rollOver } from '../syncer/roll-over.ts';
+import { rollOver } from '../../ground/roll-over.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
 import { PodProcess } from './pod-process.ts';
 import { applying, copying, StandIn } from './stand-in.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair, type Side } from './cluster-pair.ts';
-import { rollOver } from './roll-over.ts';
+import { rollOver } from '../../ground/roll-over.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, holdCommands } from './slow-commands.ts';
 import { withUser } from './source-user.ts';

@@ -16,7 +16,7 @@ import { randomFields, randomId } from '../../ground/workload/random-documents.t
 import { RandomWorkload } from '../../ground/workload/random-workload.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
-import { rollOver } from './roll-over.ts';
+import { rollOver } from '../../ground/roll-over.ts';
 import { chosenSeeds, firstSeeds } from '../../ground/workload/chosen-seeds.ts';
 
 const seeds = chosenSeeds(firstSeeds(6), { perDay: 2 });

@@ -13,7 +13,7 @@ import type { Answer, SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward, useClusterPair } from './cluster-pair.ts';
 import { byId, idsOfEveryType, type Row } from './every-id.ts';
-import { rollOver } from './roll-over.ts';
+import { rollOver } from '../../ground/roll-over.ts';
 import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, failCommands, failCommandsWith, slowCommands } from './slow-commands.ts';
 
