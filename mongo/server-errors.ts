@@ -39,6 +39,7 @@ export const serverCode = {
   invalidPipelineOperator: 168,
   queryPlanKilled: 175,
   viewPipelineMaxSizeExceeded: 195,
+  queryFeatureNotAllowed: 224,
   snapshotUnavailable: 246,
   changeStreamFatalError: 280,
   changeStreamHistoryLost: 286,

@@ -25,6 +25,10 @@ const maxAccounts = 10_000;
 /** The states of a member that works: primary, secondary, arbiter. */
 const healthyStates = new Set([1, 2, 7]);
 
+/** What to do if query settings cannot be listed. */
+const listThemYourself =
+  'As an administrator, run db.aggregate([{ $querySettings: {} }]) in the database admin of the source, and set what it lists on the destination as well (setQuerySettings).';
+
 /** Transactions that have been open for long on the source. */
 export async function checkTransactions({ source, signal }: CheckSubject): Promise<Finding[]> {
   const field = 'transaction.timeOpenMicros';
@@ -101,7 +105,14 @@ function memberText(member: CheckedValue): string {
 
 /** Query settings, which are not copied. */
 export async function checkQuerySettings({ source, signal }: CheckSubject): Promise<Finding[]> {
-  return querySettingsFindings(await querySettingsCount({ deployment: source.cluster, signal }));
+  try {
+    return querySettingsFindings(await querySettingsCount({ deployment: source.cluster, signal }));
+  } catch (error) {
+    if (codeOf(error) !== serverCode.unauthorized) throw error;
+    // No sync needs this right, so none is asked for.
+    const message = 'query settings could not be checked: the user of the source may not list them';
+    return [{ ...note('NotChecked', message, { side: 'source' }), action: listThemYourself }];
+  }
 }
 
 /** @param count - of those of the source. */

@@ -26,7 +26,7 @@ import type { CheckedSide, CheckSubject } from './check-subject.ts';
 import { adviseOnMerging, checkDuplicateIds } from './check-merging.ts';
 import { checkZones } from './check-zones.ts';
 import { answerOf, note, type Blocker, type Finding } from './finding.ts';
-import { measureCopy, type CopyMeasurement } from './measure-copy.ts';
+import { measureCopy, type CopySpeed } from './measure-copy.ts';
 import { findBlockers } from './preflight.ts';
 
 /** Something to look at that prevents no start. */
@@ -99,22 +99,27 @@ export async function checkEverything(
       return undefined;
     }
   };
-  const measured = measuresCopy ? await look(measuring(blockers)) : undefined;
-  findings.push(...(measured?.refusedIndexes ?? []));
-  const run: Advice['run'] = async () => await checkCapacity(subject, measured?.speed);
+  const report = (finding: Finding): void => {
+    findings.push(finding);
+  };
+  const speed = measuresCopy ? await look(measuring(blockers, report)) : undefined;
+  const run: Advice['run'] = async () => await checkCapacity(subject, speed);
   const capacity: Advice = { what: 'oplog and disks', side: 'source', run };
   for (const advice of [capacity, ...advices]) findings.push(...((await look(advice)) ?? []));
   return answerOf(findings);
 }
 
 /** Nothing is written to a destination that no sync may write to. */
-function measuring(blockers: readonly Blocker[]): Look<CopyMeasurement> {
+function measuring(
+  blockers: readonly Blocker[],
+  report: (finding: Finding) => void,
+): Look<CopySpeed | undefined> {
   return {
     what: 'the speed of the copy',
     side: 'destination',
     run: async (subject) => {
       if (blockers.length > 0) throw new Error('nothing is written while a start would be refused');
-      return await measureCopy(subject);
+      return await measureCopy(subject, report);
     },
   };
 }

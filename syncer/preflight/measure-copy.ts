@@ -39,14 +39,6 @@ export interface CopySpeed {
   readonly seconds: number;
 }
 
-/** What a measurement has found out. */
-export interface CopyMeasurement {
-  /** Undefined if there are no documents. */
-  readonly speed: CopySpeed | undefined;
-  /** The indexes of the copied collections that the destination has refused. */
-  readonly refusedIndexes: readonly Finding[];
-}
-
 /** Documents to copy, and a collection of the measurement's own for them. */
 interface Task {
   readonly from: CollectionSize;
@@ -61,28 +53,32 @@ interface Task {
  * writes them, with the indexes that the copy would write, too, to collections of its own in the database of the sync's state.
  * It writes at most 64 MiB, and copies for at most 5 seconds. It drops those collections, in any case, and before that those
  * which a process has left that did not get so far.
+ * @param report - called with each index that the destination refuses.
+ * @returns undefined if there are no documents.
  * @throws Error if nothing was acknowledged in that time.
  */
-export async function measureCopy(subject: CheckSubject): Promise<CopyMeasurement> {
+export async function measureCopy(
+  subject: CheckSubject,
+  report: (refused: Finding) => void,
+): Promise<CopySpeed | undefined> {
   const sizes = (await subject.sizes()).filter(({ documentCount }) => documentCount > 0);
   const largest = sizes
     .toSorted((left, right) => right.dataBytes - left.dataBytes)
     .slice(0, maxCollections);
-  if (largest.length === 0) return { speed: undefined, refusedIndexes: [] };
+  if (largest.length === 0) return undefined;
   const { pair, options, signal } = subject;
   const destination = pair.deployment(options.destination);
   await dropScratch(destination);
   try {
     const workers = await fittingCopyWorkers(destination, signal);
     const tasks: Task[] = [];
-    const refusedIndexes: Finding[] = [];
     for (const plan of plansOf(largest, workers)) {
       signal.throwIfAborted();
-      const { task, refused } = await prepare(subject, destination, plan, tasks.length);
+      const task = await prepare(destination, plan, tasks.length);
       tasks.push(task);
-      refusedIndexes.push(...refused);
+      await createIndexes(subject, destination, task, report);
     }
-    return { speed: await copyAll(subject, destination, tasks, workers), refusedIndexes };
+    return await copyAll(subject, destination, tasks, workers);
   } finally {
     await dropScratch(destination).catch((cause: unknown) => {
       const left = `${syncDatabase}.${scratchPrefix}*`;
@@ -106,58 +102,66 @@ function plansOf(
  * abandoned, and nobody would drop the collection.
  */
 async function prepare(
-  { indexes, options }: CheckSubject,
   destination: Deployment,
   plan: Pick<Task, 'from' | 'direction'>,
   index: number,
-): Promise<{ readonly task: Task; readonly refused: readonly Finding[] }> {
+): Promise<Task> {
   const to = { db: syncDatabase, coll: `${scratchPrefix}${index}` };
-  const catalog = catalogOf(destination);
-  await catalog.create(to, {});
-  const made = await catalog.collectionAt(to);
+  await catalogOf(destination).create(to, {});
+  const made = await catalogOf(destination).collectionAt(to);
   if (!made) throw notThere(to);
-  const task = { ...plan, to, uuid: made.uuid };
-  if (options.buildIndexes !== 'beforeDataCopy') return { task, refused: [] };
-  const { namespace } = plan.from;
-  const found = (await indexes()).find(
-    ({ info }) => info.namespace.db === namespace.db && info.namespace.coll === namespace.coll,
-  );
-  if (!found || found.indexes instanceof SyncError) return { task, refused: [] };
-  return { task, refused: await createIndexes(catalog, task, found.indexes) };
+  return { ...plan, to, uuid: made.uuid };
 }
 
-/** In their form during a sync. @returns what it means for a sync that the destination refuses some. */
+/** Creates the indexes that are built before the copy, in their form during a sync, and reports those that are refused. */
 async function createIndexes(
-  catalog: DestinationCatalog,
-  { from, to, uuid }: Task,
-  indexes: readonly IndexSpec[],
-): Promise<Finding[]> {
-  const specs = indexes.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
-  const refused: Finding[] = [];
-  const create = async (some: readonly IndexSpec[], onRefused: (error: unknown) => unknown) => {
-    try {
-      await catalog.createIndexes(to, some, { collectionUUID: uuid });
-    } catch (error) {
-      if (!isIndexRefused(error)) throw error;
-      await onRefused(error);
-    }
-  };
-  if (specs.length === 0) return [];
-  await create(specs, async () => {
-    for (const spec of specs)
-      await create([spec], (error) => refused.push(...refusal(from, spec, error)));
-  });
-  return refused;
+  { indexes, options, signal }: CheckSubject,
+  destination: Deployment,
+  { from, direction, to, uuid }: Task,
+  report: (refused: Finding) => void,
+): Promise<void> {
+  if (options.buildIndexes !== 'beforeDataCopy') return;
+  const { db, coll } = from.namespace;
+  const found = (await indexes()).find(
+    ({ info: { namespace } }) => namespace.db === db && namespace.coll === coll,
+  );
+  if (!found || found.indexes instanceof SyncError) return;
+  const specs = found.indexes.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
+  if (specs.length === 0 || !(await refusalOf(destination, { to, uuid }, specs))) return;
+  for (const spec of specs) {
+    signal.throwIfAborted();
+    const refusal = await refusalOf(destination, { to, uuid }, [spec]);
+    // A collection that is read from both ends has two tasks.
+    if (refusal && direction === 1 && !isConflict(refusal))
+      report(refused(from.namespace, spec, refusal));
+  }
 }
 
-/** Nothing if only the form during a sync conflicts with another index of the collection: the commit builds such an index. */
-function refusal({ namespace }: CollectionSize, { name }: IndexSpec, error: unknown): Finding[] {
+/** Creates indexes. @returns the error by which the destination refuses one of them; undefined if it has created all. */
+async function refusalOf(
+  destination: Deployment,
+  { to, uuid }: Pick<Task, 'to' | 'uuid'>,
+  specs: readonly IndexSpec[],
+): Promise<Error | undefined> {
+  try {
+    await catalogOf(destination).createIndexes(to, specs, { collectionUUID: uuid });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Error) || !isIndexRefused(error)) throw error;
+    return error;
+  }
+}
+
+/** True if only the form during a sync conflicts with another index of the collection: the commit builds such an index. */
+function isConflict(error: unknown): boolean {
   const code = codeOf(error);
-  if (code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict)
-    return [];
+  return code === serverCode.indexOptionsConflict || code === serverCode.indexKeySpecsConflict;
+}
+
+function refused(namespace: Namespace, { name }: IndexSpec, error: unknown): Finding {
   const text = namespaceText(namespace);
   const message = `the destination refuses the index ${name} of ${text}: ${messageOf(error)}`;
-  return [note('IndexRefusedByDestination', message, { side: 'source', namespaces: [text] })];
+  return note('IndexRefusedByDestination', message, { side: 'source', namespaces: [text] });
 }
 
 async function copyAll(

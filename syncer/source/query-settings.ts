@@ -5,6 +5,12 @@ import { messageOf } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { StartOptions } from '../options/command-bodies.ts';
 
+/** Servers before 8.0 do not know the stage that lists query settings, and later ones refuse it while they have an older FCV. */
+const withoutQuerySettings: readonly (number | undefined)[] = [
+  serverCode.unknownStage,
+  serverCode.queryFeatureNotAllowed,
+];
+
 /** What counting query settings needs. */
 export interface CountedSettings {
   readonly deployment: Pick<Deployment, 'raw'>;
@@ -42,7 +48,7 @@ export async function warnOfQuerySettings(
   }
 }
 
-/** How many query settings a deployment has: none before 8.0, whose servers do not know the stage that lists them. */
+/** How many query settings a deployment has. */
 export async function querySettingsCount({ deployment, signal }: CountedSettings): Promise<number> {
   const aggregate = { aggregate: 1, pipeline: [{ $querySettings: {} }], cursor: {} };
   try {
@@ -51,7 +57,7 @@ export async function querySettingsCount({ deployment, signal }: CountedSettings
     for await (const { documents } of cursor.batches()) count += documents.length;
     return count;
   } catch (error) {
-    if (codeOf(error) === serverCode.unknownStage) return 0;
+    if (withoutQuerySettings.includes(codeOf(error))) return 0;
     throw error;
   }
 }

@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { BSON, Double, Int32, Long, MinKey, UUID, type Document } from 'mongodb';
 import { replicatedIndex, replicatedOptions } from '../../mongo/replicated-form.ts';
 import { decodeIndexSpec, decodeSpec, type IndexSpec } from '../../mongo/specification.ts';
-import { metadataDifferences, type MetadataRules, type NamespaceState } from './metadata-difference.ts';
+import {
+  metadataDifferences,
+  type MetadataRules,
+  type NamespaceState,
+} from './metadata-difference.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
 const final = { isReplicatedFormRight: false, mayLackIndexes: false };
@@ -285,6 +289,30 @@ describe('metadataDifferences', () => {
           ...{ kind: 'differentIndex', index: 'c', field: 'unique' },
           detail: 'not on the source, only on s2',
         },
+      ]);
+    });
+
+    it('says in one difference how a field of an index differs on each shard', () => {
+      const ttl = (seconds: number) => index({ name: 'ttl', expireAfterSeconds: seconds });
+      const differences = (...shards: readonly IndexSpec[]) => {
+        const shardIndexes = new Map(
+          shards.map((spec, number) => [`s${number}`, [idIndex, spec]] as const),
+        );
+        const destination = { ...sharded({ _id: 1 }), shardIndexes };
+        return metadataDifferences(collection({}, ttl(60)), destination, final).map(
+          ({ kind, index: at, field, detail }) => [kind, at, field, detail],
+        );
+      };
+      const wrong = ttl(61);
+      const none = index({ name: 'ttl' });
+      const [[, , , everywhere]] = differences(wrong, wrong) as [[0, 0, 0, string]];
+      assert.doesNotMatch(everywhere, /only on/);
+      const missing = 'missing on the destination';
+      assert.deepEqual(differences(wrong, none, ttl(60), none), [
+        [
+          ...['differentIndex', 'ttl', 'expireAfterSeconds'],
+          `${everywhere}, only on s0; ${missing}, only on s1, s3`,
+        ],
       ]);
     });
 

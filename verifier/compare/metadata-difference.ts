@@ -95,20 +95,32 @@ function indexDifferencesOfShards(
   };
   const { shardIndexes } = destination;
   if (!shardIndexes?.size) return compare(destination.indexes);
-  const found = new Map<string, { readonly difference: MetadataDifference; shards: string[] }>();
+  const found = new Map<string, DifferenceOnShards>();
   for (const [shard, indexes] of shardIndexes) {
     for (const difference of compare(indexes)) {
-      const text = JSON.stringify(difference);
-      const shards = [...(found.get(text)?.shards ?? []), shard];
-      found.set(text, { difference, shards });
+      const { kind, index, field, detail = '' } = difference;
+      const key = JSON.stringify([kind, index, field]);
+      const entry = found.get(key) ?? { difference, shards: new Map<string, string[]>() };
+      entry.shards.set(detail, [...(entry.shards.get(detail) ?? []), shard]);
+      found.set(key, entry);
     }
   }
   return Array.from(found.values(), ({ difference, shards }) => {
-    if (shards.length === shardIndexes.size) return difference;
-    const where = `only on ${shards.sort().join(', ')}`;
-    const { detail } = difference;
-    return { ...difference, detail: detail === undefined ? where : `${detail}, ${where}` };
+    const details = Array.from(shards, ([detail, names]) => {
+      if (names.length === shardIndexes.size) return detail;
+      const where = `only on ${names.sort().join(', ')}`;
+      return detail === '' ? where : `${detail}, ${where}`;
+    });
+    const detail = details.sort().join('; ');
+    return detail === '' ? difference : { ...difference, detail };
   });
+}
+
+/** A difference of an index that some shards of the destination have, in one way or several. */
+interface DifferenceOnShards {
+  readonly difference: MetadataDifference;
+  /** By what is to be said about it. */
+  readonly shards: Map<string, string[]>;
 }
 
 function indexDifferences(

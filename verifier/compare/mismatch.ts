@@ -58,7 +58,7 @@ export interface MetadataDifference {
   readonly kind: KindWith<string>;
   /** Name of the index. */
   readonly index?: string;
-  /** Path of the first option that differs; for a zone, its name. */
+  /** Path of the option that differs: each field of an index, or the first of a collection; for a zone, its name. */
   readonly field?: string;
   readonly detail?: string;
 }

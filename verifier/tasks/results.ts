@@ -155,22 +155,26 @@ function metadataRechecks(
   { namespace }: ClaimedTask,
   differences: readonly MetadataDifference[],
 ): Recheck[] {
-  return differences.map(({ kind }) => {
-    switch (kind) {
-      case 'missingNamespace':
-      case 'extraNamespace':
-      case 'namespaceType':
-        // Its documents were not compared.
-        return { kind: 'whole', namespace };
-      case 'options':
-      case 'missingIndex':
-      case 'extraIndex':
-      case 'differentIndex':
-      case 'shardKey':
-      case 'zone':
-        return { kind: 'metadata', namespace };
-    }
-  });
+  if (differences.length === 0) return [];
+  // Its documents were not compared.
+  const isWhole = differences.some(({ kind }) => isOfExistence(kind));
+  return [{ kind: isWhole ? 'whole' : 'metadata', namespace }];
+}
+
+function isOfExistence(kind: MetadataDifference['kind']): boolean {
+  switch (kind) {
+    case 'missingNamespace':
+    case 'extraNamespace':
+    case 'namespaceType':
+      return true;
+    case 'options':
+    case 'missingIndex':
+    case 'extraIndex':
+    case 'differentIndex':
+    case 'shardKey':
+    case 'zone':
+      return false;
+  }
 }
 
 function documentRechecks(
