@@ -5,7 +5,6 @@ import { isTrue } from '../../mongo/replicated-form.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
 import { forEachConcurrently } from '../../service/concurrency.ts';
-import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { sleep } from '../../service/sleep.ts';
 import { catalogSideBySide, DestinationCatalog } from '../destination/destination-catalog.ts';
@@ -26,12 +25,10 @@ import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncRecord, TrackedCollection, TrackedView } from '../store/records.ts';
 import type { SyncStore } from '../store/store.ts';
 import { findStoredSync, receiveReset } from './receive-reset.ts';
+import { isSuperseded, ResetClaim } from './reset-claim.ts';
 
 /** How often to read the others' state. */
 const waitMs = 50;
-
-/** How long this process leaves the rest of the reset to another one that has claimed its instance. */
-const othersTurnMs = 120_000;
 
 /** Work on many collections renews its right at the server at most this often. */
 const keepRightEveryMs = 3_000;
@@ -39,10 +36,6 @@ const keepRightEveryMs = 3_000;
 /** Also if another process has got further meanwhile: the rest of the work is determined again. */
 function isPassing(error: unknown): boolean {
   return isSuperseded(error) || error instanceof LeaseLost || isTransient(error);
-}
-
-function isSuperseded(error: unknown): boolean {
-  return error instanceof SyncError && error.name === 'SupersededByOtherInstance';
 }
 
 /**
@@ -59,8 +52,7 @@ export class Reset {
   readonly #isPreferred: boolean;
   /** One for each cluster, so that an ownership or a lease stays with this process. */
   readonly #stores = new Map<ClusterName, SyncStore>();
-  /** Where this process has claimed its instance, and when it found that another process had claimed it. */
-  #claimed: { readonly name: ClusterName; readonly lostAtMs?: number } | undefined;
+  readonly #claim: ResetClaim;
   /** The cluster with the record on which this process has ended its own work, and the lease there. */
   #place: { readonly name: ClusterName; readonly lease: Lease } | undefined;
 
@@ -77,6 +69,10 @@ export class Reset {
     this.#monitor = monitor;
     this.#logger = logger;
     this.#isPreferred = isPreferred;
+    const onLost = (): void => {
+      this.#place = undefined;
+    };
+    this.#claim = new ResetClaim({ pair, onLost });
   }
 
   /** Resolves when no state of the sync is left. */
@@ -139,7 +135,7 @@ export class Reset {
       await store.heartbeat();
       if (!isAlone) await lease.keep({ mayTake: false });
     };
-    if (!(await this.#claim(name, store))) return 'this instance has been claimed again';
+    if (!(await this.#claim.keepOrTake(name, store))) return 'this instance has been claimed again';
     await this.#remove(record, store, { requireRight, keepRight });
     return 'the stored state is about to be removed';
   }
@@ -163,40 +159,11 @@ export class Reset {
     return sum;
   }
 
-  /**
-   * Claims this instance, or keeps it. From another process that has claimed it, which carries out the same reset, it is taken back only
-   * after a time.
-   * @returns false if another process may have had it: its writes may still arrive, and this process has to wait for them again.
-   * @throws SyncError SupersededByOtherInstance as long as it is the turn of the other one.
-   */
-  async #claim(name: ClusterName, store: SyncStore): Promise<boolean> {
-    if (this.#claimed?.name === name) {
-      try {
-        await store.heartbeat();
-        this.#claimed = { name };
-        return true;
-      } catch (error) {
-        if (!isSuperseded(error)) throw error;
-        const { lostAtMs = performance.now() } = this.#claimed;
-        this.#claimed = { name, lostAtMs };
-        this.#place = undefined;
-        // It has no record if an earlier attempt, of this process or another one, has removed it.
-        const isTheirs = (await store.readInstance()) !== undefined;
-        if (isTheirs && performance.now() - lostAtMs < othersTurnMs) throw error;
-      }
-    }
-    this.#pair.forgetFormerConnections();
-    await store.takeOwnership();
-    this.#pair.takeOver();
-    this.#claimed = { name };
-    return false;
-  }
-
   /** Makes sure that no process still writes for this instance what was requested before the reset, and records that. */
   async #endEarlierWork(record: SyncRecord, store: SyncStore): Promise<void> {
     const { signal } = this.#pair;
     const destination = this.#pair.deployment(record.destination.name);
-    await this.#claim(record.destination.name, store);
+    await this.#claim.keepOrTake(record.destination.name, store);
     destination.writeGuard.right = store.ownership.forReset;
     const waiting = { destination, signal, logger: this.#logger, monitor: this.#monitor };
     await underOnePrimary(destination, signal, async () => {
