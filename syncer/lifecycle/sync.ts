@@ -15,7 +15,7 @@ import { limitsAt, unknownTimeZones, windowAt } from '../options/limit-schedule.
 import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { checkFeatureVersions } from '../preflight/check-versions.ts';
+import { requireFeatureVersions } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import type { ClusterPair } from '../store/clusters.ts';
 import { digestOf, instancesWithoutCommand } from '../store/instances.ts';
@@ -452,7 +452,7 @@ export class Sync {
     const { source, destination } = this.live.current;
     const names = { source: source.name, destination: destination.name };
     await naming(async () => {
-      await checkFeatureVersions(clients, topologies, names, signal);
+      await requireFeatureVersions(clients, topologies, names, signal);
     });
   }
 }

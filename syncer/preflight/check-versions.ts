@@ -58,7 +58,7 @@ export function serverVersionErrors(source: Versioned, destination: Versioned): 
  * upgraded since the start.
  * @throws SyncError ServerVersionNotSupported.
  */
-export async function checkServerVersions(
+export async function requireServerVersions(
   clusters: Clusters,
   topologies: Topologies,
   { source, destination }: Pick<StartOptions, 'source' | 'destination'>,
@@ -85,7 +85,7 @@ async function serverVersion(
  * destination's is not below the source's.
  * @throws SyncError as {@link checkFeatureVersion} does.
  */
-export async function checkFeatureVersions(
+export async function requireFeatureVersions(
   clusters: Clusters,
   topologies: Topologies,
   { source, destination }: Pick<StartOptions, 'source' | 'destination'>,

@@ -3,7 +3,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { hasHistorySince } from '../../mongo/cluster-time.ts';
 import { SyncError } from '../../service/errors.ts';
 import { checkBalancer } from '../preflight/check-balancer.ts';
-import { checkFeatureVersions, checkServerVersions } from '../preflight/check-versions.ts';
+import { requireFeatureVersions, requireServerVersions } from '../preflight/check-versions.ts';
 import type { Clusters, Topologies } from '../store/clusters.ts';
 import { isWriteBlocked } from '../destination/destination-kind.ts';
 import { checkPrivilegesFor } from '../preflight/check-privileges.ts';
@@ -35,8 +35,8 @@ export async function checkReverse(subject: ReverseSubject): Promise<void> {
   await checkPrivilegesFor(options, source, destination, signal, kind);
   requireReplaceable(await recordOnSource.readSync(), record);
   const reversed = { source: options.destination, destination: options.source };
-  await checkServerVersions(clusters, topologies, reversed, signal);
-  await checkFeatureVersions(clusters, topologies, reversed, signal);
+  await requireServerVersions(clusters, topologies, reversed, signal);
+  await requireFeatureVersions(clusters, topologies, reversed, signal);
   for (const name of [options.source, options.destination])
     await checkBalancer(clusters[name], name, topologies[name], signal);
   // A cluster that was unblocked since the commit may have been written to, and what would be carried back may conflict.
