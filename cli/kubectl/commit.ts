@@ -1,12 +1,12 @@
 import { messageOf, SyncError } from '../../service/errors.ts';
-import type { JsonObject } from '../../service/json-fields.ts';
 import { durationText } from '../../service/quantities.ts';
 import { sleep } from '../../service/sleep.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
 import { Screen } from '../terminal/screen.ts';
-import { commitState, stateBeforeCommit } from './commit-state.ts';
+import { commitState, stateBeforeCommit, type CommitState } from './commit-state.ts';
 import { Kubectl, syncNamed, type Run } from './kubectl.ts';
 import type { CommitOptions } from './options.ts';
+import { PatientReading } from './patient-reading.ts';
 import { readSync, type SyncResource } from './resources.ts';
 
 const pollMs = 2_000;
@@ -37,9 +37,10 @@ export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [
     signal,
   );
   if (exitCode !== 0 || !wait) return exitCode;
-  const read = async (until: AbortSignal): Promise<JsonObject> =>
-    await kubectl.json(['get', syncNamed(name)], until);
-  await waitForCommit(read, { screen, timeoutSeconds, signal });
+  const reading = new PatientReading(
+    async (until) => await kubectl.json(['get', syncNamed(name)], until),
+  );
+  await waitForCommit(reading, { screen, timeoutSeconds, signal });
   await writeOut(`ClusterSync ${name}: Committed\n`);
   return 0;
 };
@@ -71,7 +72,7 @@ interface Wait {
  * @throws SyncError CommitPending if it takes longer than it may, or needs a person; KubectlFailed.
  */
 async function waitForCommit(
-  read: (until: AbortSignal) => Promise<JsonObject>,
+  reading: PatientReading,
   { screen, timeoutSeconds, signal }: Wait,
 ): Promise<void> {
   const limit =
@@ -80,7 +81,8 @@ async function waitForCommit(
   let shown = 'its state is unknown';
   try {
     for (;;) {
-      const { kind, text } = commitState(await read(until));
+      const read = await reading.next(until);
+      const { kind, text } = read instanceof SyncError ? unread(read) : commitState(read);
       if (kind === 'committed') return;
       if (kind === 'withdrawn')
         throw new SyncError('CommitPending', `the commit is no longer requested: ${text}`);
@@ -104,4 +106,8 @@ async function waitForCommit(
       });
     throw error;
   }
+}
+
+function unread({ message }: SyncError): CommitState {
+  return { kind: 'waiting', text: `its state cannot be read, trying again: ${message}` };
 }

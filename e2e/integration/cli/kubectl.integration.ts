@@ -249,12 +249,24 @@ describe('kubectl clustersync', () => {
       assert.equal((await specOf('early'))['state'], 'Running');
     });
 
-    it('waits until it is committed', async () => {
+    it('waits until it is committed, also while the API server cannot be reached', async () => {
       await createSync('awaited');
+      const kubeconfig = join(folder.path, 'kubeconfig');
+      const reachable = await readFile(await server.writeKubeConfig(), 'utf8');
+      await writeFile(kubeconfig, reachable);
       // From a time before the request.
       await sayOfSpec('awaited', { conditions: [condition('Committed', 'Committed', '')] });
-      await using cli = await commit(['awaited', '--wait', '--timeout-seconds', '600']);
+      await using cli = await CliProcess.start(
+        [
+          ...['commit', 'awaited', '--wait', '--timeout-seconds', '600'],
+          ...['--namespace', namespace, '--kubeconfig', kubeconfig],
+        ],
+        { program: join(folder.path, 'kubectl-clustersync.ts'), env: pathWithPlugin() },
+      );
       await cli.untilSays(/the operator has not seen the request yet/);
+      await writeFile(kubeconfig, reachable.replace(/(127\.0\.0\.1):\d+/, '$1:1'));
+      await cli.untilSays(/its state cannot be read, trying again: .*127\.0\.0\.1:1\b/);
+      await writeFile(kubeconfig, reachable);
       await sayOfSpec('awaited', {
         phase: 'Committing',
         conditions: [condition('Ready', 'Committing', 'the commit is being carried out')],
