@@ -40,6 +40,9 @@ const alerts = [
   'oplog-window.md',
   'oplog-window.md',
   'verification-stalled.md',
+  'verification-stalled.md',
+  'verification-stalled.md',
+  'secret-problem.md',
   'verification-different.md',
 ];
 
