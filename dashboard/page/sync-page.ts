@@ -34,6 +34,7 @@ export function SyncPage({
   name,
   token,
   onUnauthorized,
+  onPage,
 }: SyncPageProps): ComponentChild {
   const path = `api/v1/syncs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/stream`;
   const { value, connection } = useStream<SyncReport>(path, token, reduce);
@@ -47,6 +48,9 @@ export function SyncPage({
   useEffect(() => {
     if (connection === 'unauthorized') onUnauthorized();
   }, [connection]);
+  useEffect(() => {
+    if (value) onPage(value.page);
+  }, [value?.page]);
   useEffect(() => {
     const leave = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && !isAlone) location.hash = listAddress;

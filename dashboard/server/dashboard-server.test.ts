@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { createLogger } from '../../service/logger.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Snapshot, SyncReport } from '../api/messages.ts';
 import type { SyncDetail, SyncSummary } from '../api/sync-view.ts';
 import { EventLines, type ServerEvent } from '../view/event-lines.ts';
 import { rowOf } from '../view/testing/rows.ts';
@@ -115,7 +117,7 @@ describe('the server of the dashboard', () => {
     const first = await next(events);
     assert.equal(first?.name, 'sync');
     const parts = Object.keys(first.data as object).sort();
-    assert.deepEqual(parts, [...Object.keys(detail), 'history', 'row'].sort());
+    assert.deepEqual(parts, [...Object.keys(detail), 'history', 'page', 'row'].sort());
     summaries = [summaryOf('orders', 7)];
     let row: SyncSummary | undefined;
     while (row?.lagSeconds !== 7) {
@@ -160,10 +162,16 @@ describe('the server of the dashboard', () => {
   });
 
   it('answers with the same as JSON', async () => {
-    const all = (await (await fetch(`${address}/api/v1/syncs`)).json()) as { syncs: SyncSummary[] };
+    const all = (await (await fetch(`${address}/api/v1/syncs`)).json()) as Snapshot;
     assert.equal(all.syncs.length, 2);
     const one = await fetch(`${address}/api/v1/syncs/shop/orders`);
-    assert.equal(((await one.json()) as { row: SyncSummary }).row.key, 'shop/orders');
+    const report = (await one.json()) as SyncReport;
+    assert.equal(report.row.key, 'shop/orders');
+    const manifest = new URL('../../package.json', import.meta.url);
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+    assert.match(version, /^\d+\.\d+\.\d+/);
+    for (const { page } of [all, report])
+      assert.deepEqual(page, { scope: 'all namespaces', staleness: null, version });
     for (const path of ['shop/nothing', 'shop/nothing/stream', 'shop', '%', 'a/b/c/d']) {
       assert.equal((await fetch(`${address}/api/v1/syncs/${path}`)).status, 404, path);
     }

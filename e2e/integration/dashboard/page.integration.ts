@@ -5,6 +5,7 @@ import {
   type DashboardServer,
 } from '../../../dashboard/server/dashboard-server.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { packageVersion } from '../../../service/package-version.ts';
 import { bytesText, countText } from '../../../service/quantities.ts';
 import { TestBrowser, type Viewing, type WatchedPage } from '../../ground/browser/browser.ts';
 import { busyDetail, differentVerification } from './made-up-details.ts';
@@ -76,6 +77,7 @@ describe('the page of the dashboard, in Chromium', () => {
     source.syncs.delete(key);
     await page.getByText('499 syncs').waitFor();
     assert.equal(await line.count(), 0);
+    await page.getByRole('banner').getByText(packageVersion(), { exact: true }).waitFor();
     await watched.keepPicture('overview-500-light');
     assertQuiet(watched);
   });
@@ -153,6 +155,7 @@ describe('the page of the dashboard, in Chromium', () => {
         countText(eventsApplied ?? 0),
       ]),
     );
+    assert.equal(await page.locator('header .version').innerText(), report.page.version);
     assert.equal(await page.getByText('no answer within 5000 ms').count(), 1);
     // The charts say in words, too, where they have come to.
     assert.equal(report.row.lagSeconds, 77);
@@ -251,6 +254,8 @@ describe('the page of the dashboard, in Chromium', () => {
     await page.getByLabel('Token').fill('open barley');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
+    // Who may not see the syncs does not learn the version, either.
+    assert.equal(await page.locator('header .version').count(), 0);
     await watched.keepPicture('token-light');
     await page.getByLabel('Token').fill(token);
     await page.keyboard.press('Enter');
