@@ -12,6 +12,8 @@ export interface PageScope {
 export interface PageInfo extends PageScope {
   /** Of the program that serves it. */
   readonly version: string;
+  /** Address of a page of the documentation, with `{page}` for its path without the ending; null if none is known. */
+  readonly docsUrl: string | null;
 }
 
 /** Answer of `GET /api/v1/syncs`, and data of the event `snapshot` of its stream. */

@@ -171,7 +171,7 @@ describe('the server of the dashboard', () => {
     const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
     assert.match(version, /^\d+\.\d+\.\d+/);
     for (const { page } of [all, report])
-      assert.deepEqual(page, { scope: 'all namespaces', staleness: null, version });
+      assert.deepEqual(page, { ...source.page(), version, docsUrl: null });
     for (const path of ['shop/nothing', 'shop/nothing/stream', 'shop', '%', 'a/b/c/d']) {
       assert.equal((await fetch(`${address}/api/v1/syncs/${path}`)).status, 404, path);
     }
@@ -262,6 +262,25 @@ describe('the server of the dashboard', () => {
       assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path);
       assert.match(headers.get('Content-Security-Policy') ?? '', /frame-ancestors 'none'/, path);
     }
+  });
+
+  it('takes an address of the documentation that has a place for the page, and nothing else', async () => {
+    const start = async (docsUrl: string): Promise<DashboardServer> =>
+      await startDashboard({ host: '127.0.0.1', port: 0, source, logger, docsUrl });
+    const docsUrl = 'https://docs.example.dev/{page}.html';
+    await using linking = await start(docsUrl);
+    const answer = await fetch(`http://127.0.0.1:${linking.port}/api/v1/syncs`);
+    assert.equal(((await answer.json()) as Snapshot).page.docsUrl, docsUrl);
+    for (const wrong of [
+      'https://docs.example.dev/',
+      'javascript:alert(1)//{page}',
+      'https://docs.example.dev/#{page}',
+    ])
+      await assert.rejects(
+        start(wrong),
+        (error) => error instanceof SyncError && error.name === 'InvalidOption',
+        wrong,
+      );
   });
 
   it('takes nothing but GET', async () => {

@@ -51,17 +51,23 @@ export class Dashboard {
   readonly #source: DashboardSource;
   readonly #logger: Logger;
   readonly #now: () => number;
-  readonly #version = packageVersion();
+  readonly #facts: Omit<PageInfo, keyof PageScope>;
   readonly #feed = new ChangeFeed<SyncRow>(({ key }) => key);
   readonly #histories = new Map<string, History>();
   readonly #listReaders = new Set<ListReader>();
   readonly #focuses = new Map<string, Focus>();
   readonly #tasks = new Set<Promise<void>>();
 
-  constructor(source: DashboardSource, logger: Logger, now: () => number = Date.now) {
+  /** @param docsUrl - see {@link PageInfo}. */
+  constructor(
+    source: DashboardSource,
+    logger: Logger,
+    { docsUrl = null, now = Date.now }: { docsUrl?: string | null; now?: () => number } = {},
+  ) {
     this.#source = source;
     this.#logger = logger;
     this.#now = now;
+    this.#facts = { version: packageVersion(), docsUrl };
   }
 
   /** Works until the signal is aborted; then all streams are ended. */
@@ -239,6 +245,6 @@ export class Dashboard {
   }
 
   #page(): PageInfo {
-    return { ...this.#source.page(), version: this.#version };
+    return { ...this.#source.page(), ...this.#facts };
   }
 }

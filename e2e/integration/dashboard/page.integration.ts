@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { SyncReport } from '../../../dashboard/api/messages.ts';
 import {
   startDashboard,
+  type DashboardOptions,
   type DashboardServer,
 } from '../../../dashboard/server/dashboard-server.ts';
 import { createLogger } from '../../../service/logger.ts';
@@ -33,7 +34,7 @@ describe('the page of the dashboard, in Chromium', () => {
 
   async function serve(
     count: number,
-    options: { readonly port?: number; readonly token?: string } = {},
+    options: Partial<Pick<DashboardOptions, 'port' | 'token' | 'docsUrl'>> = {},
   ): Promise<void> {
     source = new MadeUpSyncs(count);
     const logger = createLogger('test', 'fatal');
@@ -244,6 +245,36 @@ describe('the page of the dashboard, in Chromium', () => {
     const tile = watched.page.locator('.tile', { hasText: 'Verified' });
     assert.match(await tile.innerText(), /None\s+nothing compares the data/);
     assertQuiet(watched);
+  });
+
+  it('leads from a reason to what to do about it, if it knows where the documentation is', async () => {
+    const docsUrl = 'https://docs.example.dev/{page}.html';
+    await serve(30, { docsUrl });
+    const key = keyOf('Stalled');
+    const reason = 'OplogRolledOver';
+    const readiness = { kind: 'stalled', reason, message: 'it is gone' } as const;
+    source.change(key, { readiness });
+    const conditions = [
+      { type: 'Ready', status: 'False', reason, message: 'it is gone' },
+      { type: 'Stalled', status: 'True', reason, message: 'it is gone' },
+      { type: 'InitialCopyDone', status: 'True', reason: 'Started', message: 'it is done' },
+    ].map((each) => ({ ...each, since: '2026-01-01T00:00:00Z' }));
+    source.details.set(key, { conditions });
+    await using watched = await open(`#/syncs/${key}`);
+    const addresses = async ({ page }: WatchedPage): Promise<unknown> =>
+      await page.evaluate(`[...document.querySelectorAll('a.help')].map(({ href }) => href)`);
+    const runbook = 'https://docs.example.dev/runbooks/oplog-rolled-over.html';
+    assert.deepEqual(await addresses(watched), [runbook, runbook, runbook]);
+    assert.deepEqual(await watched.inaccessible(), []);
+    assertQuiet(watched);
+    await server[Symbol.asyncDispose]();
+    const made = source;
+    await serve(0);
+    for (const sync of made.summaries()) source.put(sync);
+    source.details.set(key, { conditions });
+    await using without = await open(`#/syncs/${key}`);
+    await without.page.getByRole('region', { name: 'Conditions' }).waitFor();
+    assert.deepEqual(await addresses(without), []);
   });
 
   it('asks for the token, and says when it is another', async () => {
