@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { Command } from 'commander';
 import { operatorOptionTable } from '../operator/options.ts';
@@ -35,6 +34,7 @@ import {
 } from './program-command.ts';
 import { completerName, kubectlPlugin, pluginName } from './kubectl-plugin.ts';
 import { commandsOf, completionCommand } from './completion-command.ts';
+import { packageVersion } from '../service/package-version.ts';
 import { writeOut } from '../service/terminal.ts';
 
 const clustersync = withWriters(new Command('clustersync'))
@@ -198,19 +198,4 @@ if (isCompleter) {
   }
 } else {
   await runCommandLine(program);
-}
-
-/** package.json is one folder up in the sources, two in the build. */
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      const { version } = JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as {
-        version: string;
-      };
-      return version;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-  }
-  return 'unknown';
 }

@@ -37,6 +37,7 @@ import { VerifierMonitor } from '../verifier/monitor.ts';
 import { verifierOptionTable } from '../verifier/options.ts';
 import { reportOptionTable } from '../verifier/report/options.ts';
 import { chartSchema, chartValues } from './chart-values.ts';
+import { helpPagesModule } from './help-pages.ts';
 import { answerTypes, answerTypesPath } from './openapi/answer-types.ts';
 import { apiPrograms, documentPath, openApiDocument, openApiText } from './openapi/documents.ts';
 import { fieldRows, type FieldRow } from './openapi/field-table.ts';
@@ -91,6 +92,7 @@ export async function generatedPages(): Promise<Map<string, string>> {
     [chartReadme, await format(await chartPage(), style)],
     [chartSchemaPath, await format(await chartSchemaText(), { ...style, parser: 'json' })],
     [httpApiPath, await format(await httpApiPage(), style)],
+    ['dashboard/view/help-pages.ts', helpPagesModule(await readText('docs/troubleshooting.md'))],
     ...(await drawnPictures()),
     ...(await Promise.all(
       apiPrograms.map(async (program): Promise<[string, string]> => [

@@ -146,6 +146,7 @@ async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer>
     host: options.dashboardHost,
     port: options.dashboardPort,
     token: options.dashboardToken,
+    docsUrl: options.docsUrl,
     logger,
     source: new OperatorSource({
       ...caches,

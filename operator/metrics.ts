@@ -64,18 +64,7 @@ export function registerResourceMetrics(
     ({ totals }) => totals?.estimatedCopiedBytes,
   );
   conditionGauge(registry, 'clustersync_condition', 'ClusterSync', syncs);
-  gauge(
-    registry,
-    'clustersync_not_ready_reason',
-    'Why a ClusterSync is not ready: 1 for the reason of its condition Ready, while that is False.',
-    ['reason'],
-    () =>
-      syncs().flatMap(({ metadata, status }) => {
-        const ready = findCondition(status?.conditions, 'Ready');
-        if (ready?.status !== 'False') return [];
-        return [{ metadata, labels: { reason: ready.reason }, value: 1 }];
-      }),
-  );
+  reasonGauge(registry, 'clustersync_not_ready_reason', 'ClusterSync', syncs);
   gauge(
     registry,
     'clustersync_verification_mismatches',
@@ -89,6 +78,8 @@ export function registerResourceMetrics(
       })),
   );
   conditionGauge(registry, 'clustersync_verification_condition', 'SyncVerification', verifications);
+  const reasonName = 'clustersync_verification_not_ready_reason';
+  reasonGauge(registry, reasonName, 'SyncVerification', verifications);
 }
 
 /** The sources of the metrics of namespaces. */
@@ -142,11 +133,15 @@ interface Sample<L extends string> {
   readonly value: number | undefined;
 }
 
+type WithConditions = KubeObject & {
+  readonly status?: { readonly conditions?: readonly Condition[] };
+};
+
 function conditionGauge(
   registry: Registry,
   name: string,
   kind: string,
-  list: () => (KubeObject & { readonly status?: { readonly conditions?: readonly Condition[] } })[],
+  list: () => WithConditions[],
 ): void {
   const help = `Whether a condition of a ${kind} is True: 1 or 0. Absent while unknown.`;
   gauge(registry, name, help, ['condition'], () =>
@@ -157,6 +152,22 @@ function conditionGauge(
         value: value === 'Unknown' ? undefined : value === 'True' ? 1 : 0,
       })),
     ),
+  );
+}
+
+function reasonGauge(
+  registry: Registry,
+  name: string,
+  kind: string,
+  list: () => WithConditions[],
+): void {
+  const help = `Why a ${kind} is not ready: 1 for the reason of its condition Ready, while that is False.`;
+  gauge(registry, name, help, ['reason'], () =>
+    list().flatMap(({ metadata, status }) => {
+      const ready = findCondition(status?.conditions, 'Ready');
+      if (ready?.status !== 'False') return [];
+      return [{ metadata, labels: { reason: ready.reason }, value: 1 }];
+    }),
   );
 }
 

@@ -99,6 +99,12 @@ export const operatorOptionTable = {
     valueName: 'token',
     description: 'token that the dashboard requires',
   },
+  docsUrl: {
+    type: 'string',
+    valueName: 'url',
+    description:
+      'address of a page of this documentation, with `{page}` for its path without the ending: the dashboard links what to do about a reason; no links by default',
+  },
   ...logOptions,
   ...configOption,
 } as const satisfies OptionTable;

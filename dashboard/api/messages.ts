@@ -1,11 +1,19 @@
 import type { SyncDetail, SyncRow } from './sync-view.ts';
 
-/** Facts about the whole page. */
-export interface PageInfo {
+/** What is shown, and how recent it is. */
+export interface PageScope {
   /** The scope: `all namespaces`, for example. */
   readonly scope: string;
   /** If figures are older than a second, says so in words; null otherwise. */
   readonly staleness: string | null;
+}
+
+/** Facts about the whole page. */
+export interface PageInfo extends PageScope {
+  /** Of the program that serves it. */
+  readonly version: string;
+  /** Address of a page of the documentation, with `{page}` for its path without the ending; null if none is known. */
+  readonly docsUrl: string | null;
 }
 
 /** Answer of `GET /api/v1/syncs`, and data of the event `snapshot` of its stream. */
@@ -30,6 +38,7 @@ export type HistoryPoint = readonly [
 
 /** Answer of `GET /api/v1/syncs/<namespace>/<name>`. */
 export interface SyncReport extends SyncDetail {
+  readonly page: PageInfo;
   readonly row: SyncRow;
   readonly history: readonly HistoryPoint[];
 }

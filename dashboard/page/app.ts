@@ -1,5 +1,7 @@
 import { h, type ComponentChild } from 'preact';
 import { useState, useEffect } from 'preact/hooks';
+import type { PageInfo } from '../api/messages.ts';
+import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { Overview } from './overview.ts';
 import { useRoute } from './route.ts';
@@ -13,6 +15,7 @@ export function App(): ComponentChild {
   const route = useRoute();
   const [token, setToken] = useState(sessionStorage.getItem(tokenKey) ?? undefined);
   const [isAsking, setAsking] = useState(false);
+  const [page, setPage] = useState<PageInfo>();
   const take = (given: string): void => {
     sessionStorage.setItem(tokenKey, given);
     setToken(given);
@@ -23,12 +26,13 @@ export function App(): ComponentChild {
     onUnauthorized: () => {
       setAsking(true);
     },
+    onPage: setPage,
   };
   return h(
     'div',
     { class: 'frame' },
     h('a', { class: 'skip', href: '#content', onClick: focusContent }, 'Skip to the content'),
-    h(Header, {}),
+    h(Header, { version: page?.version }),
     h(
       'main',
       { id: 'content', tabIndex: -1 },
@@ -47,7 +51,12 @@ function focusContent(event: Event): void {
   document.getElementById('content')?.focus();
 }
 
-function Header(): ComponentChild {
+interface HeaderProps {
+  /** Of the program that serves the page; undefined until it has said so. */
+  readonly version: string | undefined;
+}
+
+function Header({ version }: HeaderProps): ComponentChild {
   const [theme, setTheme] = useTheme();
   const next = theme === 'dark' ? 'light' : 'dark';
   return h(
@@ -58,6 +67,7 @@ function Header(): ComponentChild {
       { class: 'brand', href: '#/' },
       h('img', { src: 'assets/dashboard/page/icon.svg', alt: '', width: 24, height: 24 }),
       'clustersync',
+      version !== undefined && h('span', { class: 'version muted' }, foreignText(version)),
     ),
     h(
       'button',

@@ -1,10 +1,12 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf } from '../../service/quantities.ts';
+import type { PageInfo } from '../api/messages.ts';
 import type { ConditionView, EventsView, FindingView } from '../api/sync-view.ts';
+import { helpAddress } from '../view/help.ts';
 import { conditionLook, type Icon, type Tone } from '../view/phase.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
-import { ago, card } from './small-parts.ts';
+import { ago, card, helpLink } from './small-parts.ts';
 
 /** How many warnings are shown: more than anybody reads. */
 const shownWarnings = 100;
@@ -106,6 +108,7 @@ export function findingsCard(findings: readonly FindingView[]): ComponentChild |
 /** The conditions of the resource, as `kubectl describe` has them. */
 export function conditionsCard(
   conditions: readonly ConditionView[],
+  docsUrl: PageInfo['docsUrl'],
   nowMs: number,
 ): ComponentChild | false {
   return (
@@ -128,7 +131,12 @@ export function conditionsCard(
               icon(look.icon),
               h('span', null, foreignText(type), ` ${status}`),
             ),
-            h('span', { class: 'event-note' }, foreignText(message)),
+            h(
+              'span',
+              { class: 'event-note' },
+              foreignText(message),
+              helpLink(helpAddress(condition, docsUrl)),
+            ),
             h('span', { class: 'muted event-about' }, foreignText(reason)),
             h('span', { class: 'muted event-time' }, ago(since, nowMs)),
           );

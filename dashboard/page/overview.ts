@@ -1,7 +1,7 @@
 import { h, type ComponentChild } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { countOf, countText } from '../../service/quantities.ts';
-import type { Changes, Snapshot } from '../api/messages.ts';
+import type { Changes, PageInfo, Snapshot } from '../api/messages.ts';
 import type { ServerEvent } from '../view/event-lines.ts';
 import { readMessage } from '../view/message.ts';
 import {
@@ -29,6 +29,8 @@ import { useStream } from './use-stream.ts';
 export interface AccessProps {
   readonly token: string | undefined;
   readonly onUnauthorized: () => void;
+  /** Gets what is known about the whole page, whenever that changes. */
+  readonly onPage: (page: PageInfo) => void;
 }
 
 const groupLooks: Readonly<Record<Group, Look>> = {
@@ -54,7 +56,7 @@ const shownAtOnce = 500;
 let remembered: Choice = { group: 'all', search: '', order: 'state' };
 
 /** The list of all syncs. */
-export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild {
+export function Overview({ token, onUnauthorized, onPage }: AccessProps): ComponentChild {
   const { value, connection } = useStream<Snapshot>('api/v1/syncs/stream', token, reduce);
   const [choice, setChoice] = useState(remembered);
   const [limit, setLimit] = useState(shownAtOnce);
@@ -71,6 +73,9 @@ export function Overview({ token, onUnauthorized }: AccessProps): ComponentChild
   useEffect(() => {
     if (connection === 'unauthorized') onUnauthorized();
   }, [connection]);
+  useEffect(() => {
+    if (value) onPage(value.page);
+  }, [value?.page]);
   const [first] = rows ?? [];
   const only = first?.carriedOutBy === 'run' ? syncAddress(first.namespace, first.name) : undefined;
   useEffect(() => {

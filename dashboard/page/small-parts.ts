@@ -50,6 +50,13 @@ export function bar(percent: number, label: string, tone = 'busy'): ComponentChi
   );
 }
 
+/** Leads to what the documentation says about a reason; nothing without an address. */
+export function helpLink(address: string | undefined): ComponentChildren {
+  if (address === undefined) return false;
+  const elsewhere = { target: '_blank', rel: 'noreferrer' };
+  return [' ', h('a', { class: 'help', href: address, ...elsewhere }, 'What to do')];
+}
+
 /** A part of the page with a heading. */
 export function card(
   title: string,

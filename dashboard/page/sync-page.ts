@@ -3,6 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { SyncReport, SyncReportChanges } from '../api/messages.ts';
 import type { SyncRow } from '../api/sync-view.ts';
 import type { ServerEvent } from '../view/event-lines.ts';
+import { helpAddress } from '../view/help.ts';
 import { readMessage } from '../view/message.ts';
 import { isCopying, phaseLook } from '../view/phase.ts';
 import { rateSeconds, ratesOf } from '../view/rates.ts';
@@ -17,7 +18,7 @@ import { instancesCard } from './instances-card.ts';
 import { LineChart } from './line-chart.ts';
 import type { AccessProps } from './overview.ts';
 import { listAddress } from './route.ts';
-import { pill } from './small-parts.ts';
+import { helpLink, pill } from './small-parts.ts';
 import { timelineCard } from './timeline-card.ts';
 import { useStream } from './use-stream.ts';
 import { verificationCards } from './verification-card.ts';
@@ -34,6 +35,7 @@ export function SyncPage({
   name,
   token,
   onUnauthorized,
+  onPage,
 }: SyncPageProps): ComponentChild {
   const path = `api/v1/syncs/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/stream`;
   const { value, connection } = useStream<SyncReport>(path, token, reduce);
@@ -47,6 +49,9 @@ export function SyncPage({
   useEffect(() => {
     if (connection === 'unauthorized') onUnauthorized();
   }, [connection]);
+  useEffect(() => {
+    if (value) onPage(value.page);
+  }, [value?.page]);
   useEffect(() => {
     const leave = (event: KeyboardEvent): void => {
       if (event.key === 'Escape' && !isAlone) location.hash = listAddress;
@@ -87,12 +92,13 @@ function waitingText(isMissing: boolean): string {
 }
 
 function body(report: SyncReport): (ComponentChild | false | null)[] {
-  const { row, history } = report;
+  const { row, history, page } = report;
+  const { docsUrl } = page;
   const nowMs = Date.now();
   return [
     route(row),
     ...differenceNotes(row),
-    readinessNote(row),
+    readinessNote(row, docsUrl),
     h('dl', { class: 'figures' }, figuresOf(report)),
     timelineCard(row, nowMs),
     h(
@@ -113,7 +119,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     instancesCard(report.instances),
     h(CollectionsCard, report),
     eventsCard(report.events, nowMs),
-    conditionsCard(report.conditions, nowMs),
+    conditionsCard(report.conditions, docsUrl, nowMs),
   ];
 }
 
@@ -167,26 +173,32 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
     );
 }
 
-function readinessNote({
-  readiness,
-  commitReadiness,
-  carriedOutBy,
-  name,
-  namespace,
-}: SyncRow): ComponentChild {
+/** The condition of the resource that has the reason. */
+const conditions = {
+  ready: { type: 'Ready', status: 'True' },
+  working: { type: 'Ready', status: 'False' },
+  stalled: { type: 'Stalled', status: 'True' },
+} as const;
+
+function readinessNote(
+  { readiness, commitReadiness, carriedOutBy, name, namespace }: SyncRow,
+  docsUrl: string | null,
+): ComponentChild {
+  const { kind, reason, message } = readiness;
   return h(
     'div',
-    { class: `readiness readiness-${readiness.kind}` },
-    icon(readiness.kind === 'stalled' ? 'alert' : readiness.kind === 'ready' ? 'check' : 'clock'),
+    { class: `readiness readiness-${kind}` },
+    icon(kind === 'stalled' ? 'alert' : kind === 'ready' ? 'check' : 'clock'),
     h(
       'div',
       { class: 'readiness-text' },
       h(
         'p',
         null,
-        h('strong', null, foreignText(readiness.reason)),
+        h('strong', null, foreignText(reason)),
         ': ',
-        foreignText(readiness.message),
+        foreignText(message),
+        helpLink(helpAddress({ ...conditions[kind], reason }, docsUrl)),
       ),
       commitReadiness.isReady &&
         carriedOutBy === 'operator' && [

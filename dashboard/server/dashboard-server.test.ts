@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { createGunzip } from 'node:zlib';
 import { createLogger } from '../../service/logger.ts';
 import { SyncError } from '../../service/errors.ts';
+import type { Snapshot, SyncReport } from '../api/messages.ts';
 import type { SyncDetail, SyncSummary } from '../api/sync-view.ts';
 import { EventLines, type ServerEvent } from '../view/event-lines.ts';
 import { rowOf } from '../view/testing/rows.ts';
@@ -115,7 +117,7 @@ describe('the server of the dashboard', () => {
     const first = await next(events);
     assert.equal(first?.name, 'sync');
     const parts = Object.keys(first.data as object).sort();
-    assert.deepEqual(parts, [...Object.keys(detail), 'history', 'row'].sort());
+    assert.deepEqual(parts, [...Object.keys(detail), 'history', 'page', 'row'].sort());
     summaries = [summaryOf('orders', 7)];
     let row: SyncSummary | undefined;
     while (row?.lagSeconds !== 7) {
@@ -160,10 +162,16 @@ describe('the server of the dashboard', () => {
   });
 
   it('answers with the same as JSON', async () => {
-    const all = (await (await fetch(`${address}/api/v1/syncs`)).json()) as { syncs: SyncSummary[] };
+    const all = (await (await fetch(`${address}/api/v1/syncs`)).json()) as Snapshot;
     assert.equal(all.syncs.length, 2);
     const one = await fetch(`${address}/api/v1/syncs/shop/orders`);
-    assert.equal(((await one.json()) as { row: SyncSummary }).row.key, 'shop/orders');
+    const report = (await one.json()) as SyncReport;
+    assert.equal(report.row.key, 'shop/orders');
+    const manifest = new URL('../../package.json', import.meta.url);
+    const { version } = JSON.parse(readFileSync(manifest, 'utf8')) as { version: string };
+    assert.match(version, /^\d+\.\d+\.\d+/);
+    for (const { page } of [all, report])
+      assert.deepEqual(page, { ...source.page(), version, docsUrl: null });
     for (const path of ['shop/nothing', 'shop/nothing/stream', 'shop', '%', 'a/b/c/d']) {
       assert.equal((await fetch(`${address}/api/v1/syncs/${path}`)).status, 404, path);
     }
@@ -254,6 +262,25 @@ describe('the server of the dashboard', () => {
       assert.equal(headers.get('X-Content-Type-Options'), 'nosniff', path);
       assert.match(headers.get('Content-Security-Policy') ?? '', /frame-ancestors 'none'/, path);
     }
+  });
+
+  it('takes an address of the documentation that has a place for the page, and nothing else', async () => {
+    const start = async (docsUrl: string): Promise<DashboardServer> =>
+      await startDashboard({ host: '127.0.0.1', port: 0, source, logger, docsUrl });
+    const docsUrl = 'https://docs.example.dev/{page}.html';
+    await using linking = await start(docsUrl);
+    const answer = await fetch(`http://127.0.0.1:${linking.port}/api/v1/syncs`);
+    assert.equal(((await answer.json()) as Snapshot).page.docsUrl, docsUrl);
+    for (const wrong of [
+      'https://docs.example.dev/',
+      'javascript:alert(1)//{page}',
+      'https://docs.example.dev/#{page}',
+    ])
+      await assert.rejects(
+        start(wrong),
+        (error) => error instanceof SyncError && error.name === 'InvalidOption',
+        wrong,
+      );
   });
 
   it('takes nothing but GET', async () => {

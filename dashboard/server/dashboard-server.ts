@@ -18,6 +18,8 @@ export interface DashboardOptions {
   readonly port: number;
   /** Without one, it listens only on loopback addresses. */
   readonly token?: string | undefined;
+  /** Address of a page of the documentation, with `{page}` for its path without the ending. Without one, nothing links there. */
+  readonly docsUrl?: string | undefined;
   readonly source: DashboardSource;
   readonly logger: Logger;
 }
@@ -32,17 +34,23 @@ export interface DashboardServer extends AsyncDisposable {
 /**
  * Serves the page and its data, read-only. The page itself contains no secrets: the token is required for
  * data.
- * @throws SyncError InvalidOption if it cannot listen, or would show everything to everybody.
+ * @throws SyncError InvalidOption if it cannot listen, would show everything to everybody, or could not link the documentation.
  */
 export async function startDashboard(options: DashboardOptions): Promise<DashboardServer> {
-  const { host, token, source, logger } = options;
+  const { host, token, docsUrl, source, logger } = options;
   if (token === undefined && !isLoopback(host)) {
     throw new SyncError(
       'InvalidOption',
       `the dashboard requires a token to listen on ${host}; without one it listens only on 127.0.0.1`,
     );
   }
-  const dashboard = new Dashboard(source, logger);
+  if (docsUrl !== undefined && !/^https?:\/\/[^\s#]*\{page\}[^\s#]*$/.test(docsUrl)) {
+    throw new SyncError(
+      'InvalidOption',
+      'docsUrl is not an address with {page}, such as https://docs.example.com/{page}.html',
+    );
+  }
+  const dashboard = new Dashboard(source, logger, { docsUrl: docsUrl ?? null });
   const stop = new AbortController();
   const app = new Koa();
   app.on('error', (error: unknown) => {

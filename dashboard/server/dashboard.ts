@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
+import { packageVersion } from '../../service/package-version.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { Changes, PageInfo, Snapshot, SyncReport } from '../api/messages.ts';
+import type { Changes, PageInfo, PageScope, Snapshot, SyncReport } from '../api/messages.ts';
 import type { SyncDetail, SyncRow, SyncSummary } from '../api/sync-view.ts';
 import { ChangedParts, ChangeFeed } from '../feed/change-feed.ts';
 import { History } from '../feed/history.ts';
@@ -10,7 +11,7 @@ import { EventStream } from './event-stream.ts';
 
 /** The source of the dashboard's data. */
 export interface DashboardSource {
-  readonly page: () => PageInfo;
+  readonly page: () => PageScope;
   /** From memory: called every second. */
   readonly summaries: () => readonly SyncSummary[];
   /** Starts to observe one sync closely. */
@@ -50,16 +51,23 @@ export class Dashboard {
   readonly #source: DashboardSource;
   readonly #logger: Logger;
   readonly #now: () => number;
+  readonly #facts: Omit<PageInfo, keyof PageScope>;
   readonly #feed = new ChangeFeed<SyncRow>(({ key }) => key);
   readonly #histories = new Map<string, History>();
   readonly #listReaders = new Set<ListReader>();
   readonly #focuses = new Map<string, Focus>();
   readonly #tasks = new Set<Promise<void>>();
 
-  constructor(source: DashboardSource, logger: Logger, now: () => number = Date.now) {
+  /** @param docsUrl - see {@link PageInfo}. */
+  constructor(
+    source: DashboardSource,
+    logger: Logger,
+    { docsUrl = null, now = Date.now }: { docsUrl?: string | null; now?: () => number } = {},
+  ) {
     this.#source = source;
     this.#logger = logger;
     this.#now = now;
+    this.#facts = { version: packageVersion(), docsUrl };
   }
 
   /** Works until the signal is aborted; then all streams are ended. */
@@ -106,7 +114,7 @@ export class Dashboard {
   }
 
   snapshot(): Snapshot {
-    return { page: this.#source.page(), syncs: this.#feed.items };
+    return { page: this.#page(), syncs: this.#feed.items };
   }
 
   /** Everything about one sync. @throws SyncError NotFound. */
@@ -172,7 +180,7 @@ export class Dashboard {
   #tell(reader: ListReader, nowMs: number): void {
     const { stream } = reader;
     if (!stream.isReady(nowMs)) return;
-    const page = this.#source.page();
+    const page = this.#page();
     const isOtherPage = JSON.stringify(page) !== JSON.stringify(reader.page);
     const news = this.#feed.news(isOtherPage ? undefined : reader.revision);
     if (!news) {
@@ -232,6 +240,11 @@ export class Dashboard {
 
   #reportOf(key: string, detail: SyncDetail): SyncReport | undefined {
     const row = this.#feed.get(key);
-    return row && { ...detail, row, history: this.#histories.get(key)?.points ?? [] };
+    const page = this.#page();
+    return row && { ...detail, page, row, history: this.#histories.get(key)?.points ?? [] };
+  }
+
+  #page(): PageInfo {
+    return { ...this.#source.page(), ...this.#facts };
   }
 }

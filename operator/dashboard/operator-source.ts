@@ -1,4 +1,4 @@
-import type { PageInfo } from '../../dashboard/api/messages.ts';
+import type { PageScope } from '../../dashboard/api/messages.ts';
 import type { EventView, EventsView, SyncSummary } from '../../dashboard/api/sync-view.ts';
 import type { DashboardSource, SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
@@ -42,7 +42,7 @@ export class OperatorSource implements DashboardSource {
     this.#options = options;
   }
 
-  page = (): PageInfo => {
+  page = (): PageScope => {
     const { namespaces, isActive, watched } = this.#options;
     const unwatched = watched.unwatched().join(', ');
     const notes = [

@@ -51,12 +51,16 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end -}}
 {{- end }}
 
-{{- /* Where the runbook of an alert is: (list .Values.metrics.prometheusRule page). */ -}}
+{{- /* Where the runbook of an alert is: (list $ page). */ -}}
 {{- define "clustersync.runbook" -}}
-{{- with (index . 0).runbookUrl -}}
-runbook_url: {{ . }}/{{ index $ 1 }}
+{{- $values := (index . 0).Values -}}
+{{- $page := index . 1 -}}
+{{- if $values.metrics.prometheusRule.runbookUrl -}}
+runbook_url: {{ $values.metrics.prometheusRule.runbookUrl }}/{{ $page }}
+{{- else if $values.docsUrl -}}
+runbook_url: {{ replace "{page}" (printf "runbooks/%s" (trimSuffix ".md" $page)) $values.docsUrl }}
 {{- else -}}
-runbook: docs/runbooks/{{ index . 1 }}
+runbook: docs/runbooks/{{ $page }}
 {{- end -}}
 {{- end }}
 

@@ -1,4 +1,4 @@
-import type { PageInfo } from '../../../dashboard/api/messages.ts';
+import type { PageScope } from '../../../dashboard/api/messages.ts';
 import type { CollectionsView, SyncSummary } from '../../../dashboard/api/sync-view.ts';
 import type { DashboardSource, SyncLook } from '../../../dashboard/server/dashboard.ts';
 import type { Instances } from '../../api/instances.ts';
@@ -52,7 +52,7 @@ export class RunSource implements DashboardSource {
     this.#state = { ...this.#state, end };
   }
 
-  page = (): PageInfo => ({ scope: 'clustersync run', staleness: null });
+  page = (): PageScope => ({ scope: 'clustersync run', staleness: null });
 
   summaries = (): readonly SyncSummary[] => [runSummary(this.#state)];
 

@@ -1,57 +1,16 @@
+import {
+  condition,
+  notReady,
+  of,
+  operator,
+  otherOperator,
+  shop,
+  syncer,
+  times,
+  type AlertCase,
+} from './alert-series.ts';
 import type { Series } from './promql.ts';
-
-/** What an alert makes of some series. */
-export interface AlertCase {
-  readonly alert: string;
-  readonly what: string;
-  readonly series: readonly Series[];
-  /** The minute in which it begins to fire. Absent: it never does. */
-  readonly firesAtMinute?: number;
-  /** What its texts must tell the person who is called. */
-  readonly says?: RegExp;
-  /** The reason that its description names in that minute. */
-  readonly reason?: string;
-}
-
-/** A metric of a program, with the labels that Prometheus gives it. */
-function of(
-  target: Readonly<Record<string, string>>,
-  metric: string,
-  labels: Readonly<Record<string, string>>,
-  values: Series['values'],
-): Series {
-  return { labels: { __name__: metric, ...target, ...labels }, values };
-}
-
-const operator = {
-  namespace: 'clustersync',
-  pod: 'clustersync-1',
-  instance: '10.0.0.1:8080',
-  job: 'clustersync-metrics',
-};
-const otherOperator = { ...operator, pod: 'clustersync-2', instance: '10.0.0.2:8080' };
-const shop = { namespace: 'shop', name: 'orders' };
-const syncer = { ...shop, pod: 'orders-syncer-0', job: 'clustersync/clustersync' };
-
-function times(count: number, value: number | null): (number | null)[] {
-  return Array.from({ length: count }, () => value);
-}
-
-function condition(
-  type: string,
-  values: Series['values'],
-  { metric = 'clustersync_condition', target = operator } = {},
-): Series {
-  return of(target, metric, { ...shop, condition: type }, values);
-}
-
-function notReady(reason: string, values: Series['values'], target = operator): Series {
-  return of(target, 'clustersync_not_ready_reason', { ...shop, reason }, values);
-}
-
-function verification(type: string, values: Series['values']): Series {
-  return condition(type, values, { metric: 'clustersync_verification_condition' });
-}
+import { verificationAlertCases } from './verification-alert-cases.ts';
 
 function leader(target: typeof operator, values: Series['values']): Series {
   return of(target, 'leader_election_master_status', { name: 'clustersync' }, values);
@@ -393,31 +352,5 @@ export const alertCases: readonly AlertCase[] = [
     what: 'that is not known',
     series: [oplogRemaining(null)],
   },
-  {
-    alert: 'ClustersyncVerificationStalled',
-    what: 'a verification is stalled',
-    series: [verification('Stalled', times(10, 1))],
-    firesAtMinute: 5,
-  },
-  {
-    alert: 'ClustersyncVerificationStalled',
-    what: 'a sync is stalled, and its verification is not',
-    series: [condition('Stalled', times(10, 1)), verification('Reconciling', times(10, 1))],
-  },
-  {
-    alert: 'ClustersyncVerificationDifferent',
-    what: 'the verification has found differences',
-    series: [verification('Ready', [0, 0, 1, 1]), verification('Consistent', times(4, 0))],
-    firesAtMinute: 2,
-  },
-  {
-    alert: 'ClustersyncVerificationDifferent',
-    what: 'it continues, and nothing is known yet',
-    series: [verification('Ready', times(4, 0)), verification('Consistent', times(4, 0))],
-  },
-  {
-    alert: 'ClustersyncVerificationDifferent',
-    what: 'it has found none',
-    series: [verification('Ready', times(4, 1)), verification('Consistent', times(4, 1))],
-  },
+  ...verificationAlertCases,
 ];

@@ -104,7 +104,10 @@ describe('the monitoring of the chart', () => {
     );
     assert.deepEqual(
       asking.map(({ alert }) => alert),
-      ['Stalled', 'NotReady', 'CopyBlocked', 'CommitHangs'].map((name) => `Clustersync${name}`),
+      [
+        ...['Stalled', 'NotReady', 'CopyBlocked', 'CommitHangs'],
+        ...['VerificationStalled', 'VerificationBlocked', 'VerificationStuck'],
+      ].map((name) => `Clustersync${name}`),
     );
     for (const { labels, alert } of rules)
       assert.deepEqual(Object.keys(labels), ['severity'], alert);

@@ -118,6 +118,7 @@ describe('the objects of the chart', () => {
     [{ podDisruptionBudget: { minAvailable: 'half' } }, /minAvailable/],
     [{ metrics: { serviceMonitor: { interval: 'often' } } }, /interval.*often/s],
     [{ metrics: { prometheusRule: { runbookUrl: 'docs/' } } }, /runbookUrl/],
+    [{ docsUrl: 'https://docs.example.dev/' }, /docsUrl/],
     [{ tolerations: [{ effect: 'Never' }] }, /effect.*NoSchedule/s],
     [{ topologySpreadConstraints: [{ maxSkew: 1 }] }, /topologyKey/],
     [{ serviceAccount: { create: false } }, /serviceAccount\.name is required/],

@@ -40,6 +40,9 @@ const alerts = [
   'oplog-window.md',
   'oplog-window.md',
   'verification-stalled.md',
+  'verification-stalled.md',
+  'verification-stalled.md',
+  'secret-problem.md',
   'verification-different.md',
 ];
 
@@ -202,14 +205,27 @@ export const valueCases: readonly ValueCase[] = [
   {
     value: 'metrics.prometheusRule.runbookUrl',
     values: { metrics: { prometheusRule: { runbookUrl: 'https://example.dev/r' } } },
-    base: withRules,
-    differences: alerts.flatMap((page, index) => {
-      const annotations = `${rule(index)}.annotations`;
-      return [
-        `${annotations}.runbook: "docs/runbooks/${page}" → `,
-        `${annotations}.runbook_url:  → "https://example.dev/r/${page}"`,
-      ];
+    // It is more specific.
+    base: { ...withRules, docsUrl: 'https://example.com/{page}' },
+    differences: alerts.map((page, index) => {
+      const former = `"https://example.com/runbooks/${page.replace('.md', '')}"`;
+      return `${rule(index)}.annotations.runbook_url: ${former} → "https://example.dev/r/${page}"`;
     }),
+  },
+  {
+    value: 'docsUrl',
+    values: { docsUrl: 'https://example.dev/{page}.html' },
+    base: { ...withRules, dashboard: { enabled: true } },
+    differences: [
+      `${operator}.args.12:  → "--docsUrl=https://example.dev/{page}.html"`,
+      ...alerts.flatMap((page, index) => {
+        const annotations = `${rule(index)}.annotations`;
+        return [
+          `${annotations}.runbook: "docs/runbooks/${page}" → `,
+          `${annotations}.runbook_url:  → "https://example.dev/runbooks/${page.replace('.md', '.html')}"`,
+        ];
+      }),
+    ],
   },
   {
     value: 'metrics.prometheusRule.maxLagSeconds',

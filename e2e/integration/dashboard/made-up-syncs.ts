@@ -1,4 +1,4 @@
-import type { PageInfo } from '../../../dashboard/api/messages.ts';
+import type { PageScope } from '../../../dashboard/api/messages.ts';
 import type { SyncDetail, SyncSummary } from '../../../dashboard/api/sync-view.ts';
 import type { DashboardSource, SyncLook } from '../../../dashboard/server/dashboard.ts';
 
@@ -26,7 +26,7 @@ export class MadeUpSyncs implements DashboardSource {
     if (former) this.put({ ...former, ...news });
   }
 
-  page = (): PageInfo => ({ scope: 'all namespaces', staleness: null });
+  page = (): PageScope => ({ scope: 'all namespaces', staleness: null });
 
   summaries = (): readonly SyncSummary[] => [...this.syncs.values()];
 

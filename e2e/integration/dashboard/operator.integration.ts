@@ -3,6 +3,7 @@ import { syncVerifications } from '../../../operator/api/sync-verification.ts';
 import { events } from '../../../operator/kube/builtin-resources.ts';
 import { microTime } from '../../../operator/kube/micro-time.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
+import type { SyncReport } from '../../../dashboard/api/messages.ts';
 import type { EventsView } from '../../../dashboard/api/sync-view.ts';
 import { forEachConcurrently } from '../../../service/concurrency.ts';
 import { TestBrowser } from '../../ground/browser/browser.ts';
@@ -12,6 +13,7 @@ import { applying, committed, copying, idle, StandIn } from '../operator/stand-i
 
 const signal = new AbortController().signal;
 const dashboardToken = 'open sesame';
+const docsUrl = 'https://docs.example.dev/{page}.html';
 
 /** What a verifier says of a difference: more than the page may show. */
 const mismatch = {
@@ -40,7 +42,8 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
   before(async () => {
     browser = await TestBrowser.start();
     ground = await OperatorGround.start();
-    operator = await RunningOperator.start(ground.kubeconfig, { dashboard: true, dashboardToken });
+    const choices = { dashboard: true, dashboardToken, docsUrl };
+    operator = await RunningOperator.start(ground.kubeconfig, choices);
   });
 
   after(async () => {
@@ -134,6 +137,7 @@ describe("the operator's dashboard, with a real API server and in Chromium", () 
       { headers: { Authorization: `Bearer ${dashboardToken}` } },
     );
     const text = await report.text();
+    assert.equal((JSON.parse(text) as SyncReport).page.docsUrl, docsUrl);
     assert.match(text, /lines\.0\.price/);
     assert.doesNotMatch(text, /secret price|other price|65a0/);
 

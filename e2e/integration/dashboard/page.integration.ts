@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import type { SyncReport } from '../../../dashboard/api/messages.ts';
 import {
   startDashboard,
+  type DashboardOptions,
   type DashboardServer,
 } from '../../../dashboard/server/dashboard-server.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { packageVersion } from '../../../service/package-version.ts';
 import { bytesText, countText } from '../../../service/quantities.ts';
 import { TestBrowser, type Viewing, type WatchedPage } from '../../ground/browser/browser.ts';
 import { busyDetail, differentVerification } from './made-up-details.ts';
@@ -32,7 +34,7 @@ describe('the page of the dashboard, in Chromium', () => {
 
   async function serve(
     count: number,
-    options: { readonly port?: number; readonly token?: string } = {},
+    options: Partial<Pick<DashboardOptions, 'port' | 'token' | 'docsUrl'>> = {},
   ): Promise<void> {
     source = new MadeUpSyncs(count);
     const logger = createLogger('test', 'fatal');
@@ -76,6 +78,7 @@ describe('the page of the dashboard, in Chromium', () => {
     source.syncs.delete(key);
     await page.getByText('499 syncs').waitFor();
     assert.equal(await line.count(), 0);
+    await page.getByRole('banner').getByText(packageVersion(), { exact: true }).waitFor();
     await watched.keepPicture('overview-500-light');
     assertQuiet(watched);
   });
@@ -153,6 +156,7 @@ describe('the page of the dashboard, in Chromium', () => {
         countText(eventsApplied ?? 0),
       ]),
     );
+    assert.equal(await page.locator('header .version').innerText(), report.page.version);
     assert.equal(await page.getByText('no answer within 5000 ms').count(), 1);
     // The charts say in words, too, where they have come to.
     assert.equal(report.row.lagSeconds, 77);
@@ -243,6 +247,36 @@ describe('the page of the dashboard, in Chromium', () => {
     assertQuiet(watched);
   });
 
+  it('leads from a reason to what to do about it, if it knows where the documentation is', async () => {
+    const docsUrl = 'https://docs.example.dev/{page}.html';
+    await serve(30, { docsUrl });
+    const key = keyOf('Stalled');
+    const reason = 'OplogRolledOver';
+    const readiness = { kind: 'stalled', reason, message: 'it is gone' } as const;
+    source.change(key, { readiness });
+    const conditions = [
+      { type: 'Ready', status: 'False', reason, message: 'it is gone' },
+      { type: 'Stalled', status: 'True', reason, message: 'it is gone' },
+      { type: 'InitialCopyDone', status: 'True', reason: 'Started', message: 'it is done' },
+    ].map((each) => ({ ...each, since: '2026-01-01T00:00:00Z' }));
+    source.details.set(key, { conditions });
+    await using watched = await open(`#/syncs/${key}`);
+    const addresses = async ({ page }: WatchedPage): Promise<unknown> =>
+      await page.evaluate(`[...document.querySelectorAll('a.help')].map(({ href }) => href)`);
+    const runbook = 'https://docs.example.dev/runbooks/oplog-rolled-over.html';
+    assert.deepEqual(await addresses(watched), [runbook, runbook, runbook]);
+    assert.deepEqual(await watched.inaccessible(), []);
+    assertQuiet(watched);
+    await server[Symbol.asyncDispose]();
+    const made = source;
+    await serve(0);
+    for (const sync of made.summaries()) source.put(sync);
+    source.details.set(key, { conditions });
+    await using without = await open(`#/syncs/${key}`);
+    await without.page.getByRole('region', { name: 'Conditions' }).waitFor();
+    assert.deepEqual(await addresses(without), []);
+  });
+
   it('asks for the token, and says when it is another', async () => {
     await serve(30, { token });
     await using watched = await browser.open();
@@ -251,6 +285,8 @@ describe('the page of the dashboard, in Chromium', () => {
     await page.getByLabel('Token').fill('open barley');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
+    // Who may not see the syncs does not learn the version, either.
+    assert.equal(await page.locator('header .version').count(), 0);
     await watched.keepPicture('token-light');
     await page.getByLabel('Token').fill(token);
     await page.keyboard.press('Enter');

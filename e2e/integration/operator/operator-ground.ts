@@ -32,6 +32,7 @@ export interface OperatorChoices {
   readonly watchNamespaces?: string;
   readonly dashboard?: boolean;
   readonly dashboardToken?: string;
+  readonly docsUrl?: string;
   /** The fields of `podTemplate` that resources may not set; none by default. */
   readonly withoutPodFields?: readonly string[];
   /** Longer than a test waits by default: another one leads only because this one has released its lease. */
@@ -67,6 +68,7 @@ export class RunningOperator implements AsyncDisposable {
       watchNamespaces,
       dashboard = false,
       dashboardToken,
+      docsUrl,
       leaseDurationSeconds = 180,
       withoutPodFields = [],
       host = '127.0.0.1',
@@ -91,6 +93,7 @@ export class RunningOperator implements AsyncDisposable {
       dashboardHost: '127.0.0.1',
       dashboardPort: 0,
       dashboardToken,
+      docsUrl,
       logLevel: 'fatal',
       config: undefined,
     } as const;

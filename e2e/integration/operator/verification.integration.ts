@@ -130,6 +130,13 @@ describe('the operator with a real verifier', () => {
     await first.end();
     await using second = await runAttempt(2);
     await untilCheck('it is checked again', ({ phase }) => phase === 'Checking');
+    const metrics = async (): Promise<string> =>
+      await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+    const labels = `namespace="${namespace}",name="check"`;
+    const reasons = `clustersync_verification_not_ready_reason{${labels}`;
+    await until('the metrics tell why there is no verdict', async () => {
+      return (await metrics()).includes(`${reasons},reason="Checking"} 1\n`);
+    });
 
     // Its end: the check was carried out, and the data is different.
     await ground.patchSync(namespace, { state: 'Committed' });
@@ -144,9 +151,9 @@ describe('the operator with a real verifier', () => {
     assert.equal(findCondition(failed.conditions, 'Consistent')?.status, 'False');
     assert.doesNotMatch(JSON.stringify(failed), /private/);
     await until('the metrics tell', async () => {
-      const metrics = await (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
-      const labels = `{namespace="${namespace}",name="check"}`;
-      return metrics.includes(`clustersync_verification_mismatches${labels} 1\n`);
+      const text = await metrics();
+      const isDone = !text.includes(reasons);
+      return isDone && text.includes(`clustersync_verification_mismatches{${labels}} 1\n`);
     });
     const table = await ground.kubectl('get', 'csyncv', '--namespace', namespace);
     assert.match(table, /^check +orders +Failed +True +False +1 +True /m);

@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { helpAddress } from './help.ts';
+
+const docsUrl = 'https://docs.example.dev/{page}.html';
+
+describe('what to do about a condition', () => {
+  const addressOf = (type: string, status: string, reason: string): string | undefined =>
+    helpAddress({ type, status, reason }, docsUrl);
+
+  it('is on the page of its reason', () => {
+    const start = 'https://docs.example.dev';
+    assert.equal(
+      addressOf('Stalled', 'True', 'OplogRolledOver'),
+      `${start}/runbooks/oplog-rolled-over.html`,
+    );
+    assert.equal(
+      addressOf('Ready', 'False', 'ClusterUnreachable'),
+      `${start}/troubleshooting.html#it-waits`,
+    );
+    assert.equal(
+      addressOf('Stalled', 'True', 'DuplicateIds'),
+      `${start}/troubleshooting.html#the-sync-has-stopped`,
+    );
+  });
+
+  it('is on the page of the condition, if its reason has none', () => {
+    assert.match(addressOf('Stalled', 'True', 'toString') ?? '', /runbooks\/sync-stalled\.html$/);
+    assert.match(
+      addressOf('SecretProblem', 'True', 'CertificateExpiresSoon') ?? '',
+      /runbooks\/secret-problem\.html$/,
+    );
+  });
+
+  it('is nothing while nobody has to act', () => {
+    for (const [type, status, reason] of [
+      ['Ready', 'True', 'InSync'],
+      ['Ready', 'False', 'InitialCopy'],
+      ['Ready', 'False', 'toString'],
+      ['Reconciling', 'True', 'ClusterUnreachable'],
+      ['Committed', 'False', 'ClusterUnreachable'],
+    ] as const)
+      assert.equal(addressOf(type, status, reason), undefined, `${type} ${reason}`);
+  });
+
+  it('is nowhere without the address of the documentation', () => {
+    const stalled = { type: 'Stalled', status: 'True', reason: 'OplogRolledOver' };
+    assert.equal(helpAddress(stalled, null), undefined);
+  });
+});
