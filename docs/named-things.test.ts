@@ -21,7 +21,6 @@ const foreignNames: Readonly<Record<string, readonly string[]>> = {
     'OP_REPLY',
     'printReplicationInfo',
     'querySettings',
-    'setQuerySettings',
     'showSystemEvents',
     'supportedEvents',
     'unshardCollection',
