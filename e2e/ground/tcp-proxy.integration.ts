@@ -115,8 +115,9 @@ describe('TcpProxy', () => {
     assert.equal(await answer(other, 'broken'), 'broken');
     assert.equal(await answer(affected, 'let through'), 'let through');
     const heard = affected.bytesRead;
+    const closed = new Promise((resolve) => affected.once('close', resolve));
     affected.write('broken');
-    await once(affected, 'close');
+    await closed;
     assert.equal(affected.bytesRead, heard);
   });
 
@@ -133,8 +134,9 @@ describe('TcpProxy', () => {
     }));
     assert.equal(await answer(affected, 'first'), 'replaced');
     const heard = affected.bytesRead;
+    const closed = new Promise((resolve) => affected.once('close', resolve));
     affected.write('lost');
-    await once(affected, 'close');
+    await closed;
     assert.equal(affected.bytesRead, heard);
     assert.deepEqual(said, ['first', 'lost']);
   });
