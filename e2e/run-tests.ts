@@ -51,7 +51,6 @@ const longFiles = [
   'mongo/connection-tls.integration.ts',
   'docs/readme.integration.ts',
   'syncer/silent-commands.integration.ts',
-  'syncer/every-write.integration.ts',
   'syncer/catalog-changes.integration.ts',
   'syncer/random-reverse.integration.ts',
   'syncer/rollbacks.integration.ts',
