@@ -103,4 +103,41 @@ describe('TcpProxy', () => {
     await until('all of it is there', () => heard.join('').length === 'late,soon'.length);
     assert.equal(heard.join(''), 'late,soon');
   });
+
+  it('keeps what a client sends from the target, and answers it, or the connection breaks', async () => {
+    const [affected, other] = [await open(), await open()];
+    assert.equal(await answer(affected, 'affected'), 'affected');
+    proxy.judge((bytes) => {
+      if (bytes.includes('answered')) return { kind: 'kept', answer: Buffer.from('an answer') };
+      return bytes.includes('broken') ? { kind: 'kept' } : undefined;
+    });
+    assert.equal(await answer(affected, 'answered'), 'an answer');
+    assert.equal(await answer(other, 'broken'), 'broken');
+    assert.equal(await answer(affected, 'let through'), 'let through');
+    const heard = affected.bytesRead;
+    const closed = new Promise((resolve) => affected.once('close', resolve));
+    affected.write('broken');
+    await closed;
+    assert.equal(affected.bytesRead, heard);
+  });
+
+  it('replaces or keeps back what the target says to something, once it has that', async () => {
+    const affected = await open();
+    assert.equal(await answer(affected, 'affected'), 'affected');
+    const said: string[] = [];
+    proxy.judge((bytes) => ({
+      kind: 'delivered',
+      onAnswer: (echoed) => {
+        said.push(echoed.toString());
+        return bytes.includes('lost') ? undefined : Buffer.from('replaced');
+      },
+    }));
+    assert.equal(await answer(affected, 'first'), 'replaced');
+    const heard = affected.bytesRead;
+    const closed = new Promise((resolve) => affected.once('close', resolve));
+    affected.write('lost');
+    await closed;
+    assert.equal(affected.bytesRead, heard);
+    assert.deepEqual(said, ['first', 'lost']);
+  });
 });

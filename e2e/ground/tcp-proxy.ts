@@ -15,7 +15,19 @@ interface Pair {
   isStranded: boolean;
   /** How much of what the target has said is to arrive yet. */
   late: number;
+  /** What becomes of what the target says next. */
+  onAnswer: OnAnswer | undefined;
 }
+
+/** What to say to the client in the place of an answer; undefined to break the connection. */
+type OnAnswer = (answer: Buffer) => Buffer | undefined;
+
+/** What becomes of something that a client sends as one chunk. */
+export type Encounter =
+  /** The target never sees it. The client gets this answer, or a broken connection. */
+  | { readonly kind: 'kept'; readonly answer?: Buffer }
+  /** The target sees it, and what becomes of the first chunk that it says after that is decided when that comes. */
+  | { readonly kind: 'delivered'; readonly onAnswer: OnAnswer };
 
 /** Stands between clients and a loopback port, and can be made to fail as networks do. */
 export class TcpProxy implements AsyncDisposable {
@@ -24,6 +36,7 @@ export class TcpProxy implements AsyncDisposable {
   readonly #affects: ((firstBytes: Buffer) => boolean) | undefined;
   #state: 'open' | 'frozen' | 'refusing' = 'open';
   #strandsAt: (bytes: Buffer) => boolean = () => false;
+  #encounterOf: (bytes: Buffer) => Encounter | undefined = () => undefined;
   #accepted = 0;
   #delayMs = 0;
 
@@ -116,6 +129,11 @@ export class TcpProxy implements AsyncDisposable {
     this.#strandsAt = isOfKind;
   }
 
+  /** Decides what becomes of each chunk that a client sends from then on: undefined lets it through. */
+  judge(encounterOf: (bytes: Buffer) => Encounter | undefined): void {
+    this.#encounterOf = encounterOf;
+  }
+
   /** Strands nothing any more, and lets through what was sent on stranded connections, and their ends. */
   release(): void {
     this.#strandsAt = () => false;
@@ -167,6 +185,7 @@ export class TcpProxy implements AsyncDisposable {
       pending: undefined,
       isStranded: false,
       late: 0,
+      onAnswer: undefined,
     };
     this.#pairs.add(pair);
     const end = (): void => {
@@ -179,10 +198,15 @@ export class TcpProxy implements AsyncDisposable {
       else if (pair.isAffected && this.#strandsAt(chunk)) {
         strand(pair);
         client.unshift(chunk);
-      } else target.write(chunk);
+      } else deliver(pair, chunk, pair.isAffected ? this.#encounterOf(chunk) : undefined);
     });
     let last: Promise<unknown> = Promise.resolve();
-    target.on('data', (chunk) => {
+    target.on('data', (said) => {
+      const chunk = answerFor(pair, said);
+      if (chunk === undefined) {
+        cut(pair);
+        return;
+      }
       const { isAffected = this.#affects === undefined } = pair;
       const delayMs = isAffected ? this.#delayMs : 0;
       if (delayMs === 0 && pair.late === 0) {
@@ -215,6 +239,21 @@ export class TcpProxy implements AsyncDisposable {
       client.unshift(firstBytes);
     }
   }
+}
+
+function deliver(pair: Pair, chunk: Buffer, encounter: Encounter | undefined): void {
+  if (encounter?.kind !== 'kept') {
+    pair.onAnswer = encounter?.onAnswer;
+    pair.target.write(chunk);
+  } else if (encounter.answer) pair.client.write(encounter.answer);
+  else cut(pair);
+}
+
+/** What the client is to get of what the target has said; undefined if the connection is to break. */
+function answerFor(pair: Pair, said: Buffer): Buffer | undefined {
+  const { onAnswer } = pair;
+  pair.onAnswer = undefined;
+  return onAnswer ? onAnswer(said) : said;
 }
 
 function cut({ client, target }: Pair): void {

@@ -1,0 +1,191 @@
+import { BSON, type Document } from 'mongodb';
+import type { ProxiedReplicaSet } from '../../ground/mongod/proxied-replica-set.ts';
+import type { Encounter } from '../../ground/tcp-proxy.ts';
+import { commandKind, commandOf } from './command-kind.ts';
+
+/** What can befall one write of a sync. */
+export const writeFaults = [
+  'is refused',
+  'is carried out, but not acknowledged',
+  'is lost with its connection',
+  'is carried out, and its answer lost',
+  'is lost with its process',
+  'is carried out, and its process killed before the answer',
+] as const;
+
+export type WriteFault = (typeof writeFaults)[number];
+
+/** Every command that changes nothing on a server that matters to a sync: whatever is not among them counts as a write. */
+const reads = new Set([
+  ...['aggregate', 'find', 'getMore', 'listCollections', 'listDatabases', 'listIndexes', 'count'],
+  ...['buildInfo', 'collStats', 'connectionStatus', 'dataSize', 'dbStats', 'getParameter', 'ping'],
+  ...['hello', 'hostInfo', 'isMaster', 'replSetGetConfig', 'replSetGetStatus', 'serverStatus'],
+  ...['endSessions', 'killCursors', 'killSessions', 'saslContinue', 'saslStart', 'getCmdLineOpts'],
+]);
+
+/** The driver repeats what it may repeat after this one, */
+const shutdownInProgress = { code: 91, codeName: 'ShutdownInProgress' } as const;
+/** and nothing after this one. */
+const interrupted = { code: 11_601, codeName: 'Interrupted' } as const;
+
+/** Which write of a sync meets which fault. */
+export interface PlannedFault {
+  readonly fault: WriteFault;
+  /** The how many-th, from 1 on. */
+  readonly n: number;
+}
+
+/** What comes at intervals, so that a sync sends as many as it takes long: the first ones of each kind stand for all. */
+const periodic = /(heartbeatAt|renewedAt|eventsApplied,heartbeatAt)\)$|^appendOplogNote/;
+const maxOfPeriodic = 3;
+
+/** A planned fault. */
+interface Plan extends PlannedFault {
+  /** Ends the process that sends the write. */
+  readonly kill: () => void;
+}
+
+/** The writes that a sync sends to both sides, and the fault that one of them meets. */
+export class WriteWatch {
+  readonly #counts = new Map<string, number>();
+  #order: string[] = [];
+  #plan: Plan | undefined;
+  /** What the driver repeats has the same transaction as the write that has met its fault. */
+  #met: { readonly transaction: string | undefined } | undefined;
+
+  constructor(sides: readonly ProxiedReplicaSet[]) {
+    for (const { proxies } of sides)
+      for (const proxy of proxies) proxy.judge((bytes) => this.#judge(bytes));
+  }
+
+  /** Forgets what was sent, and lets one of the writes from now on meet a fault, or none. */
+  begin(plan?: Plan): void {
+    this.#counts.clear();
+    this.#order = [];
+    this.#plan = plan;
+    this.#met = undefined;
+  }
+
+  /** What was written since then, in the order of sending; without what the driver has repeated because of the fault. */
+  get order(): readonly string[] {
+    return this.#order;
+  }
+
+  /** The write that has met the planned fault; undefined while there is none. */
+  get met(): string | undefined {
+    return this.#met && this.#order[(this.#plan?.n ?? NaN) - 1];
+  }
+
+  #judge(bytes: Buffer): Encounter | undefined {
+    const kind = commandKind(bytes);
+    if (kind === undefined || reads.has(kind.split(' ')[0] ?? '')) return undefined;
+    const command = commandOf(bytes);
+    const transaction = command && transactionOf(command);
+    const plan = this.#plan;
+    if (plan && transaction !== undefined && transaction === this.#met?.transaction)
+      return repeats(plan) ? encounterOf(plan, bytes, transaction) : undefined;
+    const write = command ? describeWrite(command) : `${kind}, of several chunks`;
+    const nth = (this.#counts.get(write) ?? 0) + 1;
+    this.#counts.set(write, nth);
+    if (periodic.test(write) && nth > maxOfPeriodic) return undefined;
+    this.#order.push(write);
+    if (this.#met || plan?.n !== this.#order.length) return undefined;
+    this.#met = { transaction };
+    return encounterOf(plan, bytes, transaction);
+  }
+}
+
+/** Whether the fault is also that of the one repetition by the driver, which would else hide it from the syncer. */
+function repeats({ fault }: Plan): boolean {
+  return fault === 'is lost with its connection' || fault === 'is carried out, and its answer lost';
+}
+
+function encounterOf(
+  { fault, n, kill }: Plan,
+  request: Buffer,
+  transaction: string | undefined,
+): Encounter {
+  switch (fault) {
+    case 'is refused':
+      return { kind: 'kept', answer: refusalOf(request, n, transaction !== undefined) };
+    case 'is carried out, but not acknowledged':
+      return { kind: 'delivered', onAnswer: unacknowledged };
+    case 'is lost with its connection':
+      return { kind: 'kept' };
+    case 'is carried out, and its answer lost':
+      return { kind: 'delivered', onAnswer: () => undefined };
+    case 'is lost with its process':
+      kill();
+      return { kind: 'kept' };
+    case 'is carried out, and its process killed before the answer':
+      return {
+        kind: 'delivered',
+        onAnswer: () => {
+          kill();
+          return undefined;
+        },
+      };
+  }
+}
+
+/** The same for each write that does the same to the same: its command, namespace, and, of the state, the fields that it changes. */
+function describeWrite(command: Document): string {
+  const [name = ''] = Object.keys(command);
+  const target: unknown = command[name];
+  const namespace = `${String(command['$db'])}${typeof target === 'string' ? `.${target}` : ''}`;
+  return [name, namespace, ...changedFields(command)].join(' ');
+}
+
+function changedFields(command: Document): string[] {
+  if (command['$db'] !== 'clustersync_internal') return [];
+  const [first] = (command['updates'] ?? []) as readonly { readonly u: Document }[];
+  const update: unknown = first?.u ?? command['update'];
+  if (typeof update !== 'object' || update === null) return [];
+  if (Object.keys(update).every((key) => !key.startsWith('$'))) return ['replacement'];
+  type Operators = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  return Object.entries(update as Operators).map(([operator, fields]) => {
+    const names = Object.entries(fields).map(([field, value]) =>
+      ['phase', 'state'].includes(field) ? `${field}=${String(value)}` : field,
+    );
+    return `${operator}(${names.join()})`;
+  });
+}
+
+/** The session and the number of a write that the driver may repeat; undefined of one that it does not repeat. */
+function transactionOf(command: Document): string | undefined {
+  const { lsid, txnNumber } = command as Readonly<Record<string, unknown>>;
+  return txnNumber === undefined ? undefined : BSON.EJSON.stringify({ lsid, txnNumber });
+}
+
+/** One of two refusals, always the same for a number. */
+function refusalOf(request: Buffer, n: number, isRepeatable: boolean): Buffer {
+  const isByDriver = n % 2 === 0;
+  const errmsg = 'refused by the test';
+  return message(request.readInt32LE(4), {
+    ...{ ok: 0, errmsg, ...(isByDriver ? shutdownInProgress : interrupted) },
+    // As servers say it of what the driver may repeat.
+    ...(isByDriver && isRepeatable && { errorLabels: ['RetryableWriteError'] }),
+  });
+}
+
+/** The answer of the server, with an error of the wait for a majority. */
+function unacknowledged(answer: Buffer): Buffer {
+  const document = BSON.deserialize(answer.subarray(documentOffset), { promoteValues: false });
+  const writeConcernError = { ...shutdownInProgress, errmsg: 'not acknowledged, by the test' };
+  return message(answer.readInt32LE(8), { ...document, writeConcernError });
+}
+
+/** Header, flags, and the kind of the section. */
+const documentOffset = 21;
+
+const opMsg = 2013;
+
+/** A message of the protocol that answers another one. */
+function message(requestId: number, document: Document): Buffer {
+  const body = BSON.serialize(document);
+  const header = Buffer.alloc(documentOffset);
+  header.writeInt32LE(documentOffset + body.length, 0);
+  header.writeInt32LE(requestId, 8);
+  header.writeInt32LE(opMsg, 12);
+  return Buffer.concat([header, body]);
+}
