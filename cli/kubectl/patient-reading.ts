@@ -4,7 +4,7 @@ import type { JsonObject } from '../../service/json-fields.ts';
 /** How long every reading may fail before the last failure counts. An API server may take so long to start again. */
 export const patienceMs = 60_000;
 
-/** What the API server has refused will not become right by itself (the words of `kubectl`, 1.35). */
+/** A refusal of the API server lasts (in the words of kubectl 1.35). */
 const isRefusal = /\((NotFound|Forbidden|Unauthorized)\)/;
 
 /** Reads an object again and again, where a reading may fail for a time. */
