@@ -23,7 +23,7 @@ export function helpPagesIn(troubleshooting: string): Map<string, string> {
       const help = cells[column] ?? '';
       const target = /\]\(([^)]+)\)/.exec(help)?.[1];
       if (target === undefined || /^Nothing\b/.test(help)) continue;
-      if (names.startsWith('SyncVerification:')) continue;
+      if (names.startsWith('SyncVerification:') || names.endsWith('for long')) continue;
       for (const [, name = ''] of names.matchAll(/`(\w+)`/g)) {
         if (!types.includes(name) && !pages.has(name)) pages.set(name, placeOf(target));
       }

@@ -275,6 +275,7 @@ describe('the server of the dashboard', () => {
       'https://docs.example.dev/',
       'javascript:alert(1)//{page}',
       'https://docs.example.dev/#{page}',
+      'https://docs.example.dev/$(HOME)/{page}',
     ])
       await assert.rejects(
         start(wrong),

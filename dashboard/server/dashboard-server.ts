@@ -44,7 +44,7 @@ export async function startDashboard(options: DashboardOptions): Promise<Dashboa
       `the dashboard requires a token to listen on ${host}; without one it listens only on 127.0.0.1`,
     );
   }
-  if (docsUrl !== undefined && !/^https?:\/\/[^\s#]*\{page\}[^\s#]*$/.test(docsUrl)) {
+  if (docsUrl !== undefined && !/^https?:\/\/[^\s#$]*\{page\}[^\s#$]*$/.test(docsUrl)) {
     throw new SyncError(
       'InvalidOption',
       'docsUrl is not an address with {page}, such as https://docs.example.com/{page}.html',

@@ -23,6 +23,14 @@ describe('what to do about a condition', () => {
     );
   });
 
+  it('fills each place for the page', () => {
+    const condition = { type: 'Ready', status: 'False', reason: 'CertificateNotTrusted' };
+    assert.equal(
+      helpAddress(condition, 'https://docs.example.dev/{page}.html?of={page}'),
+      'https://docs.example.dev/tls.html?of=tls#https-for-the-syncers-and-the-verifiers',
+    );
+  });
+
   it('is on the page of the condition, if its reason has none', () => {
     assert.match(addressOf('Stalled', 'True', 'toString') ?? '', /runbooks\/sync-stalled\.html$/);
     assert.match(
@@ -35,6 +43,9 @@ describe('what to do about a condition', () => {
     for (const [type, status, reason] of [
       ['Ready', 'True', 'InSync'],
       ['Ready', 'False', 'InitialCopy'],
+      // These are ordinary, unless they take long.
+      ['Ready', 'False', 'Committing'],
+      ['Ready', 'False', 'CatchingUp'],
       ['Ready', 'False', 'toString'],
       ['Reconciling', 'True', 'ClusterUnreachable'],
       ['Committed', 'False', 'ClusterUnreachable'],

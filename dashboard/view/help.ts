@@ -22,6 +22,6 @@ export function helpAddress(
   const target = needy.has(key) ? (helpPages.get(reason) ?? needy.get(key)) : undefined;
   if (docsUrl === null || target === undefined) return undefined;
   const [page = '', anchor] = target.split('#');
-  const address = docsUrl.replace('{page}', page);
+  const address = docsUrl.replaceAll('{page}', page);
   return anchor === undefined ? address : `${address}#${anchor}`;
 }

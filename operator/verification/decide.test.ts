@@ -175,6 +175,30 @@ describe('a SyncVerification', () => {
     assert.equal(phaseAndConditions(third), 'Finishing False Finishing Reconciling False/Unknown');
   });
 
+  it('says that its ClusterSync is gone, unless it was told of the end of writes', () => {
+    const taken = { name: 'writesOff', kind: 'taken', endedMs: nowMs } as const;
+    const [, gone, back] = follow([
+      running(checking),
+      running(checking, { clusterSync: undefined }),
+      running(checking),
+    ]);
+    assert.ok(gone && back);
+    assert.equal(
+      phaseAndConditions(gone),
+      'Checking False ClusterSyncNotFound Reconciling False/Unknown',
+    );
+    assert.equal(phaseAndConditions(back), 'Checking False Checking Reconciling False/Unknown');
+    const [, , told, ended] = follow([
+      running(checking),
+      running(checking, { clusterSync: committed }, { command: taken }),
+      running(checking, { clusterSync: undefined }, { command: taken }),
+      running(equal, { clusterSync: undefined }, { command: taken }),
+    ]);
+    assert.ok(told && ended);
+    assert.equal(phaseAndConditions(told), 'Finishing False Finishing Reconciling False/Unknown');
+    assert.equal(phaseAndConditions(ended), 'Succeeded True Completed True/True');
+  });
+
   it('does not say so before it was told to check', () => {
     const decision = decide(verification(), running(idle, { clusterSync: committed }));
     assert.equal(decision.command?.name, 'check');

@@ -93,6 +93,9 @@ export function decide(given: SyncVerification, world: World): Decision {
   const disallowed = optionsCause(verification.spec.verifier, settings, 'verifier');
   const isRunning =
     statefulSet !== undefined || (isCopied && !missing && !untrusted && !disallowed);
+  // A pod that runs no longer needs a Secret, nor a ClusterSync once it has been told of the end of writes.
+  const isToldOfEnd = verification.status.verifier?.writesOffSentAt !== undefined;
+  const canContinue = statefulSet !== undefined && (clusterSync !== undefined || isToldOfEnd);
   const input: StatusInput = {
     verification,
     clusterSync,
@@ -102,7 +105,7 @@ export function decide(given: SyncVerification, world: World): Decision {
     pod,
     observation: world.observation?.process === pod?.process ? world.observation : undefined,
     isRunning,
-    blocker: rejection ?? disallowed ?? (statefulSet ? undefined : missing) ?? untrusted,
+    blocker: rejection ?? disallowed ?? (canContinue ? undefined : missing) ?? untrusted,
     secretsChangedAt: recordedChange(statefulSet),
     unusableSecret,
     secretProblem: isToHavePods ? secretProblem(world, nowMs, runningPods([pod])) : undefined,

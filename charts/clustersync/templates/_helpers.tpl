@@ -56,9 +56,9 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- $values := (index . 0).Values -}}
 {{- $page := index . 1 -}}
 {{- if $values.metrics.prometheusRule.runbookUrl -}}
-runbook_url: {{ $values.metrics.prometheusRule.runbookUrl }}/{{ $page }}
+runbook_url: {{ printf "%s/%s" $values.metrics.prometheusRule.runbookUrl $page | quote }}
 {{- else if $values.docsUrl -}}
-runbook_url: {{ replace "{page}" (printf "runbooks/%s" (trimSuffix ".md" $page)) $values.docsUrl }}
+runbook_url: {{ replace "{page}" (printf "runbooks/%s" (trimSuffix ".md" $page)) $values.docsUrl | quote }}
 {{- else -}}
 runbook: docs/runbooks/{{ $page }}
 {{- end -}}

@@ -34,6 +34,11 @@ function verifying({ lastMinute = 5, retries = 1 } = {}): Series[] {
   ];
 }
 
+/** Of a pod that waits for five minutes before it is started again, and runs for one, for an hour. */
+function crashes(waiting: number | null, runs: number | null): (number | null)[] {
+  return Array.from({ length: 10 }, () => [...times(5, waiting), runs]).flat();
+}
+
 /** When each alert about a SyncVerification fires, and when it does not. */
 export const verificationAlertCases: readonly AlertCase[] = [
   {
@@ -60,6 +65,25 @@ export const verificationAlertCases: readonly AlertCase[] = [
     ],
     firesAtMinute: 17,
     reason: 'VerifierUnreachable',
+  },
+  {
+    alert: 'ClustersyncVerificationBlocked',
+    what: 'its pod ends again and again, and runs for a minute in between',
+    series: [
+      unverified('PodCrashLooping', crashes(1, null)),
+      unverified('Checking', crashes(null, 1)),
+      verification('Stalled', crashes(1, 0)),
+    ],
+    firesAtMinute: 20,
+    reason: 'PodCrashLooping',
+  },
+  {
+    alert: 'ClustersyncVerificationBlocked',
+    what: 'its pod was replaced once',
+    series: [
+      unverified('PodPending', [null, ...times(3, 1), ...times(36, null)]),
+      unverified('Checking', [1, ...times(3, null), ...times(36, 1)]),
+    ],
   },
   ...['WaitingForInitialCopy', 'Starting', 'Checking', 'Finishing'].map((reason) => ({
     alert: 'ClustersyncVerificationBlocked',
