@@ -5,7 +5,7 @@ import type { JsonObject } from '../../service/json-fields.ts';
 export const patienceMs = 60_000;
 
 /** A refusal of the API server lasts (in the words of kubectl 1.35). */
-const isRefusal = /\((NotFound|Forbidden|Unauthorized)\)/;
+const refusal = /\((NotFound|Forbidden|Unauthorized)\)/;
 
 /** Reads an object again and again, where a reading may fail for a time. */
 export class PatientReading {
@@ -35,7 +35,7 @@ export class PatientReading {
       if (!(error instanceof SyncError) || error.name !== 'KubectlFailed') throw error;
       this.#failingSinceMs ??= this.#nowMs();
       const hasTime = this.#nowMs() - this.#failingSinceMs < patienceMs;
-      if (!hasTime || isRefusal.test(error.message)) throw error;
+      if (!hasTime || refusal.test(error.message)) throw error;
       return error;
     }
   }
