@@ -279,7 +279,7 @@ async function logOf(syncer: SyncerProcess): Promise<LogLine[]> {
   return lines.map((line) => JSON.parse(line) as LogLine);
 }
 
-/** What was estimated fell, and held. */
+/** What was estimated fell, and three quarters of it held. */
 function assertEstimatesTrue({ samples, endMs }: WorkedOff): void {
   const known = samples.filter(({ seconds }) => seconds !== null && seconds > 0);
   const told = samples
@@ -287,12 +287,14 @@ function assertEstimatesTrue({ samples, endMs }: WorkedOff): void {
     .map(({ atMs, seconds }) => `${seconds} s with ${Math.round(endMs - atMs)} ms to go`);
   const falls = new Set(known.map(({ seconds }) => seconds)).size >= 3;
   assert.ok(falls, `it falls: ${told.join(', ')}`);
-  for (const { atMs, seconds } of known) {
+  const wrong = known.flatMap(({ atMs, seconds }) => {
     const truth = (endMs - atMs) / 1000;
     const estimate = seconds ?? NaN;
-    const text = `${estimate} s estimated, ${truth} s in truth`;
-    assert.ok(estimate <= 2 * truth + 3 && truth <= 2 * estimate + 3, text);
-  }
+    const holds = estimate <= 2 * truth + 3 && truth <= 2 * estimate + 3;
+    return holds ? [] : [`${estimate} s estimated, ${truth} s in truth`];
+  });
+  // The machine may be slower or faster for a time: an estimate cannot know that.
+  assert.ok(wrong.length <= known.length / 4, wrong.join(', '));
 }
 
 /** What matters of a sync is there at info, in under 100 lines; every event is there at debug, with no data. */
