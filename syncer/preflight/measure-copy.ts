@@ -117,20 +117,21 @@ async function prepare(
 async function createIndexes(
   { indexes, options, signal }: CheckSubject,
   destination: Deployment,
-  { from, direction, to, uuid }: Task,
+  task: Task,
   report: (refused: Finding) => void,
 ): Promise<void> {
   if (options.buildIndexes !== 'beforeDataCopy') return;
+  const { from, direction } = task;
   const { db, coll } = from.namespace;
   const found = (await indexes()).find(
     ({ info: { namespace } }) => namespace.db === db && namespace.coll === coll,
   );
   if (!found || found.indexes instanceof SyncError) return;
   const specs = found.indexes.filter((spec) => !isIdIndex(spec)).map(replicatedIndex);
-  if (specs.length === 0 || !(await refusalOf(destination, { to, uuid }, specs))) return;
+  if (specs.length === 0 || !(await refusalOf(destination, task, specs))) return;
   for (const spec of specs) {
     signal.throwIfAborted();
-    const refusal = await refusalOf(destination, { to, uuid }, [spec]);
+    const refusal = await refusalOf(destination, task, [spec]);
     // A collection that is read from both ends has two tasks.
     if (refusal && direction === 1 && !isConflict(refusal))
       report(refused(from.namespace, spec, refusal));
@@ -140,7 +141,7 @@ async function createIndexes(
 /** Creates indexes. @returns the error by which the destination refuses one of them; undefined if it has created all. */
 async function refusalOf(
   destination: Deployment,
-  { to, uuid }: Pick<Task, 'to' | 'uuid'>,
+  { to, uuid }: Task,
   specs: readonly IndexSpec[],
 ): Promise<Error | undefined> {
   try {

@@ -139,8 +139,9 @@ function indexDifferences(
       continue;
     }
     const different = differentFields(spec, copy);
+    if (different.size === 0) continue;
     const unlike = isReplicatedFormRight ? differentFields(replicatedIndex(spec), copy) : different;
-    if (different.size === 0 || unlike.size === 0) continue;
+    if (unlike.size === 0) continue;
     const unlikeBoth = [...different].filter(([field]) => unlike.has(field));
     // Each field may be right in itself, if some have the form of the source and others the replicated one.
     const listed = unlikeBoth.length > 0 ? unlikeBoth : different;

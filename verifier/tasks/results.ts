@@ -1,6 +1,7 @@
 import { Mutex } from '../../service/mutex.ts';
 import type { IdKey } from '../compare/id-key.ts';
 import {
+  mismatchForms,
   mismatchOf,
   type DocumentDifference,
   type MetadataDifference,
@@ -156,25 +157,11 @@ function metadataRechecks(
   differences: readonly MetadataDifference[],
 ): Recheck[] {
   if (differences.length === 0) return [];
-  // Its documents were not compared.
-  const isWhole = differences.some(({ kind }) => isOfExistence(kind));
+  // The documents of one that is missing, or of another kind, were not compared.
+  const isWhole = differences.some(({ kind }) =>
+    ['exist', 'type'].includes(mismatchForms[kind].aspect),
+  );
   return [{ kind: isWhole ? 'whole' : 'metadata', namespace }];
-}
-
-function isOfExistence(kind: MetadataDifference['kind']): boolean {
-  switch (kind) {
-    case 'missingNamespace':
-    case 'extraNamespace':
-    case 'namespaceType':
-      return true;
-    case 'options':
-    case 'missingIndex':
-    case 'extraIndex':
-    case 'differentIndex':
-    case 'shardKey':
-    case 'zone':
-      return false;
-  }
 }
 
 function documentRechecks(
