@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MongoClient, MongoError } from 'mongodb';
 import { messageOf } from '../../service/errors.ts';
 import { sleep } from '../../service/sleep.ts';
@@ -10,6 +7,7 @@ import {
   startProxiedReplicaSet,
   type ProxiedReplicaSet,
 } from '../ground/mongod/proxied-replica-set.ts';
+import { keepLog } from '../ground/keep-log.ts';
 import { emptyCluster } from '../ground/mongod/empty-cluster.ts';
 import { startSyncerProcess, type SyncerProcess } from '../ground/syncer-process.ts';
 import { checkTrace } from '../model/trace.ts';
@@ -36,8 +34,6 @@ const writers = 2;
 const recoveryMs = 240_000;
 
 const forward = { source: 'cluster0', destination: 'cluster1' } as const;
-
-const artifacts = fileURLToPath(new URL('../.artifacts/', import.meta.url));
 
 interface Run {
   readonly seed: number;
@@ -190,9 +186,7 @@ function endAfter(ms: number, signal: AbortSignal): { readonly signal: AbortSign
 
 /** The error with the faults, the way to run the seed again, and where the syncer's log is. */
 async function explained(error: unknown, { seed, length, schedule, syncer }: Run): Promise<Error> {
-  await mkdir(artifacts, { recursive: true });
-  const log = join(artifacts, `chaos-${length}-${seed}.log`);
-  await writeFile(log, await syncer.log());
+  const log = await keepLog(syncer, `chaos-${length}-${seed}`);
   const again = `make chaos LENGTH=${length} SEED=${seed}`;
   return new Error(
     `seed ${seed}: ${messageOf(error)}\n\n${scheduleText(schedule)}\n\nagain: ${again}\nlog: ${log}`,

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { MongoServerError, type MongoClient, type Timestamp } from 'mongodb';
+import type { MongoClient, Timestamp } from 'mongodb';
+import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { until } from './until.ts';
-
-const cappedPositionLost = 136;
 
 /** Writes to the database `noise` until nothing of what was in the oplog is left. It is truncated by 16 MiB at a time, or more. */
 export async function rollOver(
@@ -25,7 +24,7 @@ export async function rollOver(
         return (await oldest())?.greaterThan(latest) === true;
       } catch (error) {
         // The part that was being read has been truncated in the meantime.
-        if (error instanceof MongoServerError && error.code === cappedPositionLost) return false;
+        if (codeOf(error) === serverCode.cappedPositionLost) return false;
         throw error;
       }
     },

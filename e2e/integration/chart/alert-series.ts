@@ -45,6 +45,11 @@ export function condition(
   return of(target, metric, { ...shop, condition: type }, values);
 }
 
-export function notReady(reason: string, values: Series['values'], target = operator): Series {
-  return of(target, 'clustersync_not_ready_reason', { ...shop, reason }, values);
+export function notReady(
+  reason: string,
+  values: Series['values'],
+  target = operator,
+  metric = 'clustersync_not_ready_reason',
+): Series {
+  return of(target, metric, { ...shop, reason }, values);
 }

@@ -4,7 +4,6 @@ import {
   of,
   operator,
   otherOperator,
-  shop,
   syncer,
   times,
   type AlertCase,
@@ -18,8 +17,7 @@ function verification(type: string, values: Series['values']): Series {
 }
 
 function unverified(reason: string, values: Series['values'], target = operator): Series {
-  const metric = 'clustersync_verification_not_ready_reason';
-  return of(target, metric, { ...shop, reason }, values);
+  return notReady(reason, values, target, 'clustersync_verification_not_ready_reason');
 }
 
 /** What a verifier says for an hour. @param lastMinute - in which something was compared. @param retries - a minute. */

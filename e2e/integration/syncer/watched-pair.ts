@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { MongoClient, type Db } from 'mongodb';
 import { messageOf } from '../../../service/errors.ts';
 import { assertEqualClusters } from '../../ground/compare.ts';
+import { keepLog } from '../../ground/keep-log.ts';
 import { emptyCluster } from '../../ground/mongod/empty-cluster.ts';
 import { startProxiedReplicaSet } from '../../ground/mongod/proxied-replica-set.ts';
 import {
@@ -39,9 +37,6 @@ const documents = {
   committed: { items: 63, late: 1, log: 10, name: 2 },
   reversed: { items: 63, late: 1, log: 10, 'made here': 1, name: 2 },
 } as const;
-
-/** Where the log of a sync is kept that has failed. */
-const artifacts = fileURLToPath(new URL('../../.artifacts/', import.meta.url));
 
 /** Starts both sides. */
 export async function startWatchedPair(): Promise<WatchedPair> {
@@ -161,9 +156,7 @@ async function countDocuments(shop: Db): Promise<Readonly<Record<string, number>
 
 /** An error, with where the syncer's log is. */
 async function explained(message: string, syncer: SyncerProcess): Promise<Error> {
-  await mkdir(artifacts, { recursive: true });
-  const path = join(artifacts, `every-write-${randomUUID()}.log`);
-  await writeFile(path, await syncer.log());
+  const path = await keepLog(syncer, `every-write-${randomUUID()}`);
   return new Error(`${message}\nlog: ${path}`);
 }
 

@@ -1,4 +1,5 @@
 import { BSON, type Document } from 'mongodb';
+import { answerBody, answerMessage } from '../../ground/sharded/router/wire.ts';
 import type { ProxiedReplicaSet } from '../../ground/mongod/proxied-replica-set.ts';
 import type { Encounter } from '../../ground/tcp-proxy.ts';
 import { commandKind, commandOf } from './command-kind.ts';
@@ -170,22 +171,12 @@ function refusalOf(request: Buffer, n: number, isRepeatable: boolean): Buffer {
 
 /** The answer of the server, with an error of the wait for a majority. */
 function unacknowledged(answer: Buffer): Buffer {
-  const document = BSON.deserialize(answer.subarray(documentOffset), { promoteValues: false });
+  const document = BSON.deserialize(answerBody(answer), { promoteValues: false });
   const writeConcernError = { ...shutdownInProgress, errmsg: 'not acknowledged, by the test' };
   return message(answer.readInt32LE(8), { ...document, writeConcernError });
 }
 
-/** Header, flags, and the kind of the section. */
-const documentOffset = 21;
-
-const opMsg = 2013;
-
 /** A message of the protocol that answers another one. */
 function message(requestId: number, document: Document): Buffer {
-  const body = BSON.serialize(document);
-  const header = Buffer.alloc(documentOffset);
-  header.writeInt32LE(documentOffset + body.length, 0);
-  header.writeInt32LE(requestId, 8);
-  header.writeInt32LE(opMsg, 12);
-  return Buffer.concat([header, body]);
+  return answerMessage({ isOpQuery: false, requestId }, BSON.serialize(document));
 }

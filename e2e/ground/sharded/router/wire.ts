@@ -124,7 +124,7 @@ export function commandMessage(
  * @param isLast - false when another answer to it follows.
  */
 export function answerMessage(
-  command: IncomingCommand,
+  command: Pick<IncomingCommand, 'isOpQuery' | 'requestId'>,
   answer: RawDocument,
   isLast = true,
 ): Buffer {
