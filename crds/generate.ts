@@ -57,6 +57,8 @@ export async function generatedFiles(): Promise<Map<string, string>> {
 function verifierOptions(syncs: Definition): unknown {
   const {
     instances: _,
+    copyWorkers: _copy,
+    applyWorkers: _apply,
     replaceLostPodsAfterSeconds: _replace,
     ...options
   } = schemaAt(syncs, 'spec', 'syncer').properties ?? {};

@@ -48,6 +48,9 @@ export async function openVerifier(
     throw new SyncError('InvalidOption', '--workers: expected a whole number from 1');
   }
   filterOf(options);
+  const { workers, partitionMebibytes, comparison, maxBytesPerSecond, readPreference } = options;
+  const work = { workers, partitionMebibytes, comparison, maxBytesPerSecond, readPreference };
+  logger.info(work, 'options');
   await using resources = new AsyncDisposableStack();
   const refusesFiles = options.connectionFiles === 'refuse';
   const cluster = (side: 'src' | 'dest' | 'meta', given: string): ClusterClient => {

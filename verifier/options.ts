@@ -3,6 +3,7 @@ import { connectionOptions } from '../mongo/connection.ts';
 import { apiOptions } from '../service/listening.ts';
 import { logOptions } from '../service/logger.ts';
 import { configOption, type Options, type OptionTable } from '../service/options.ts';
+import { readLimitOption, readPreferences } from '../sync-api/work-options.ts';
 
 /** The options of `clustersync verifier`. */
 export const verifierOptionTable = {
@@ -92,16 +93,11 @@ export const verifierOptionTable = {
     range: [0.001, 1_048_576],
     description: 'size in MiB above which a collection is compared in partitions',
   },
-  maxBytesPerSecond: {
-    type: 'integer',
-    range: [1, Number.MAX_SAFE_INTEGER],
-    description:
-      'limit in bytes per second of documents read by this process, both sides together; unlimited by default',
-  },
+  maxBytesPerSecond: readLimitOption,
   readPreference: {
     type: 'string',
     default: 'primary',
-    choices: ['primary', 'primaryPreferred', 'secondary', 'secondaryPreferred', 'nearest'],
+    choices: readPreferences,
     description: 'members to read documents from',
   },
   ...logOptions,

@@ -166,6 +166,22 @@ describe('a ClusterSync whose syncer has not proven that the destination is its 
     assert.deepEqual(held, argsOf(false));
   });
 
+  it('copies and applies with as many workers as the spec names', () => {
+    const argsOf = (workers: object): readonly string[] => {
+      const sync = clusterSync();
+      const spec = { ...sync.spec, syncer: { ...sync.spec.syncer, ...workers } };
+      const { objects } = decide({ ...sync, spec }, emptyWorld());
+      return objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args ?? [];
+    };
+    const added = (workers: object): readonly string[] => {
+      const without = argsOf({});
+      return argsOf(workers).filter((arg) => !without.includes(arg));
+    };
+    assert.deepEqual(added({ copyWorkers: 3 }), ['--copyWorkers=3']);
+    const both = ['--copyWorkers=2', '--applyWorkers=5'];
+    assert.deepEqual(added({ copyWorkers: 2, applyWorkers: 5 }), both);
+  });
+
   it('continues no more and no less where its Secret, and so its hosts, are not known now', () => {
     const made = (isContested: boolean | undefined, parts: Partial<World> = {}) => {
       const world = emptyWorld({ claim: { kind: 'open', isContested }, ...parts });

@@ -13,6 +13,7 @@ import { mountedSide, type SecretsRecord } from '../operand/operand-secrets.ts';
 import { beingReplaced, podStateWith, type PodState } from '../operand/pod-state.ts';
 import {
   operandObjects,
+  optionalArguments,
   tokenArgument,
   type OperandObjects,
   type OperandSettings,
@@ -100,6 +101,7 @@ export function syncerObjects(
   settings: OperandSettings,
 ): OperandObjects {
   const { spec } = clusterSync;
+  const { copyWorkers, applyWorkers } = spec.syncer;
   const source = mountedSide('source', spec.source, [{ uri: 'cluster0', prefix: 'cluster0' }]);
   const destination = mountedSide('destination', spec.destination, [
     { uri: 'cluster1', prefix: 'cluster1' },
@@ -116,6 +118,7 @@ export function syncerObjects(
         ...source.args,
         ...destination.args,
         ...(isContested ? [continuesNone] : []),
+        ...optionalArguments({ copyWorkers, applyWorkers }),
       ],
       ...(instances.length > 1 && { podIndexVariable: environmentName('instance') }),
       secrets: [...source.secrets, ...destination.secrets],

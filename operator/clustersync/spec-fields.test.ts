@@ -187,6 +187,8 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   dryRun: ['the same sync', { dryRun: true }],
   checkAgain: ['the same sync', { checkAgain: 'now' }],
   suspend: ['the same sync', { suspend: true }],
+  'syncer.copyWorkers': ['the same sync', { syncer: { ...base.syncer, copyWorkers: 3 } }],
+  'syncer.applyWorkers': ['the same sync', { syncer: { ...base.syncer, applyWorkers: 3 } }],
   'syncer.replaceLostPodsAfterSeconds': [
     'the same sync',
     { syncer: { ...base.syncer, replaceLostPodsAfterSeconds: 600 } },

@@ -111,6 +111,15 @@ export function tokenArgument(token: string): string {
   return `--apiTokenHash=${hashOfToken(token)}`;
 }
 
+/** Options of a program by their names there. What is absent has the program's default, which may change with the program. */
+export function optionalArguments(
+  options: Readonly<Record<string, string | number | undefined>>,
+): readonly string[] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}=${value}`],
+  );
+}
+
 function metadataOf({
   owner,
   name,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { OperandOptions } from '../api/clustersync.ts';
+import type { SyncVerificationSpec } from '../api/sync-verification.ts';
 import { decide, type Decision, type World } from './decide.ts';
 import { phaseAndConditions, statefulSet, verification, world } from './testing/worlds.ts';
 
@@ -24,6 +25,23 @@ describe('the pods of a SyncVerification', () => {
     assert.equal(decision.objects, undefined);
     assert.equal(decided({ podTemplate }, world({ statefulSet })).objects, undefined);
     assert.ok(decided({}, world({ statefulSet })).objects);
+  });
+
+  it('read from the members that the spec names, and share its limit', () => {
+    const argsOf = (spec: Partial<SyncVerificationSpec>): readonly string[] => {
+      const checked = verification();
+      const { objects } = decide({ ...checked, spec: { ...checked.spec, ...spec } }, world());
+      return objects?.statefulSet.spec?.template?.spec?.containers?.[0]?.args ?? [];
+    };
+    const isWork = (arg: string): boolean => /^--(readPreference|maxBytesPerSecond)=/.test(arg);
+    assert.deepEqual(argsOf({}).filter(isWork), []);
+    const given = {
+      readPreference: 'secondaryPreferred',
+      maxBytesPerSecond: 10_000_000,
+      parallelism: 3,
+    } as const;
+    const expected = ['--readPreference=secondaryPreferred', '--maxBytesPerSecond=3333333'];
+    assert.deepEqual(argsOf(given).filter(isWork), expected);
   });
 
   it('have what a template adds to the container of the program, and nothing else of it is changed', () => {

@@ -5,6 +5,7 @@ import { operandName } from '../operand/names.ts';
 import { mountedSide, type Sides } from '../operand/operand-secrets.ts';
 import {
   operandObjects,
+  optionalArguments,
   type OperandObjects,
   type OperandPlan,
   type OperandSettings,
@@ -36,6 +37,7 @@ export function verifierObjects(
   settings: OperandSettings,
 ): OperandObjects {
   const { spec, status } = verification;
+  const { readPreference } = spec;
   const sides = sidesOf(clusterSync, status.run);
   const source = mountedSide('source', sides.source, [{ uri: 'srcURI', prefix: 'src' }]);
   const destination = mountedSide('destination', sides.destination, [
@@ -52,6 +54,7 @@ export function verifierObjects(
       args: [
         ...scopeArguments(spec, clusterSync),
         ...(spec.comparison === 'Hashes' ? ['--comparison=hashes'] : []),
+        ...optionalArguments({ readPreference, maxBytesPerSecond: shareOf(spec) }),
         ...source.args,
         ...destination.args,
         `--verification=${storedName(verification)}`,
@@ -64,6 +67,14 @@ export function verifierObjects(
     },
     settings,
   );
+}
+
+/** What each pod may read: they share the limit evenly. */
+function shareOf({
+  maxBytesPerSecond,
+  parallelism,
+}: Pick<SyncVerificationSpec, 'maxBytesPerSecond' | 'parallelism'>): number | undefined {
+  return maxBytesPerSecond === undefined ? undefined : Math.floor(maxBytesPerSecond / parallelism);
 }
 
 /** The source and the destination of a run. */

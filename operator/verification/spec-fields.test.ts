@@ -48,6 +48,8 @@ const fields: Readonly<Record<string, readonly [Outcome, to: Part, from?: Part]>
   comparison: ['another run', { comparison: 'Hashes' }],
   rerun: ['another run', { rerun: 'again' }],
   parallelism: ['the same run', { parallelism: 7 }],
+  maxBytesPerSecond: ['the same run', { maxBytesPerSecond: 50_000_000 }],
+  readPreference: ['the same run', { readPreference: 'secondary' }],
   ttlSecondsAfterFinished: ['the same run', { ttlSecondsAfterFinished: 60 }],
   ...podFields,
 };

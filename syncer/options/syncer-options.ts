@@ -5,6 +5,7 @@ import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
 import type { CopyConcurrency } from './copy-concurrency.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
+import { syncerWorkOptions } from '../../sync-api/work-options.ts';
 
 /** The options of `clustersync syncer`. */
 export const syncerOptionTable = {
@@ -57,18 +58,7 @@ export const syncerOptionTable = {
   ...apiOptions(27182),
   ...connectionFileOptions,
   ...logOptions,
-  copyWorkers: {
-    type: 'integer',
-    range: [1, 100],
-    description:
-      'partitions and collections copied in parallel; by default 8 to 16, and as many batches in progress as increase the throughput',
-  },
-  applyWorkers: {
-    type: 'integer',
-    range: [1, 64],
-    description:
-      'batches of changes applied in parallel; by default 4 to 64, as many as increase the throughput',
-  },
+  ...syncerWorkOptions,
   partitionMebibytes: {
     type: 'number',
     default: 64,

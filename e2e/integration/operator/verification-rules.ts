@@ -28,6 +28,8 @@ export function verificationRules(server: RulesServer): void {
       },
       comparison: 'Hashes',
       parallelism: 32,
+      maxBytesPerSecond: 50_000_000,
+      readPreference: 'secondaryPreferred',
       rerun: '2026-01-01',
       ttlSecondsAfterFinished: 0,
       verifier: { image: 'example.dev/verifier:1', resources: {}, logLevel: 'debug' },
@@ -66,6 +68,8 @@ export function verificationRules(server: RulesServer): void {
     ['another comparison', { comparison: 'Sizes' }, /comparison.*Bytes/],
     ['no pods', { parallelism: 0 }, /parallelism/],
     ['too many pods', { parallelism: 33 }, /parallelism/],
+    ['hardly any bytes per second', { maxBytesPerSecond: 1000 }, /maxBytesPerSecond.*1048576/],
+    ['unknown members', { readPreference: 'Secondary' }, /readPreference.*"secondary"/],
   ];
   for (const [what, spec, ...expected] of refusals) {
     it(`refuses ${what}`, async () => {
@@ -112,6 +116,8 @@ export function verificationRules(server: RulesServer): void {
   it('lets filter be changed with rerun, and the rest at any time', async () => {
     const object = await server.create(syncVerifications, smallest);
     await server.change(object, syncVerifications, { parallelism: 2, ttlSecondsAfterFinished: 60 });
+    const reading = { maxBytesPerSecond: 2_000_000, readPreference: 'nearest' };
+    await server.change(object, syncVerifications, reading);
     await server.change(object, syncVerifications, { verifier: { logLevel: 'debug' } });
     await server.change(object, syncVerifications, { filter, rerun: '1' });
     await server.change(object, syncVerifications, { filter: null, rerun: '2' });

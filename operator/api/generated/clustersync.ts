@@ -486,6 +486,14 @@ export interface OperandOptions {
    */
   instances?: number;
   /**
+   * Partitions and collections that each instance copies in parallel. By default 8 to 16. More rarely help; fewer take less of small servers. To change the load of a running sync without restarting its pods, use limits.
+   */
+  copyWorkers?: number;
+  /**
+   * Batches of changes that each instance applies in parallel. By default 4 to 64, as many as increase the throughput.
+   */
+  applyWorkers?: number;
+  /**
    * Lets the operator replace a pod whose node is lost. It deletes the pod once that should have ended a minute ago (`NodeUnresponsive`) and the node has not answered for this many seconds. Kubernetes then starts another one on another node. What still runs on the lost node can no longer write to the destination once that one has taken its place. Only for the operator's own image, and only if the chart's value `replaceLostPods.enabled` is true. Never by default.
    */
   replaceLostPodsAfterSeconds?: number;

@@ -33,6 +33,14 @@ export interface SyncVerificationSpec {
    */
   parallelism: number;
   /**
+   * Limit in bytes of documents read per second, over all pods, both sides together; not limited by default. Can be changed at any time; the pods restart, and the verification resumes where it was.
+   */
+  maxBytesPerSecond?: number;
+  /**
+   * Which members of both deployments documents are read from, as in a connection string; primary by default. Can be changed at any time; the pods restart, and the verification resumes where it was.
+   */
+  readPreference?: 'primary' | 'primaryPreferred' | 'secondary' | 'secondaryPreferred' | 'nearest';
+  /**
    * Any text, such as a date. A new value starts the verification over, whether it is running or has ended; status.run.rerun says which value the status belongs to. Removing it has no effect.
    */
   rerun?: string;
