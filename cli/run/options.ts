@@ -3,6 +3,11 @@ import { outputFormats } from '../render/formats.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { readerGoneExitCode } from '../../service/terminal.ts';
 import { limitFlags } from '../limit-flags.ts';
+import {
+  readLimitOption,
+  readPreferences,
+  syncerWorkOptions,
+} from '../../sync-api/work-options.ts';
 import { startFlags } from './start-body.ts';
 
 const deployments = {
@@ -46,6 +51,21 @@ const deployments = {
   },
 } as const satisfies OptionTable;
 
+/** How the programs of a migration work: given to them under their own names for it. */
+const work = {
+  ...syncerWorkOptions,
+  verifierMaxBytesPerSecond: {
+    ...readLimitOption,
+    description:
+      'limit in bytes per second of documents that the verification reads, both sides together; unlimited by default',
+  },
+  verifierReadPreference: {
+    type: 'string',
+    choices: readPreferences,
+    description: 'members that the verification reads documents from; primary by default',
+  },
+} as const satisfies OptionTable;
+
 const presentation = {
   output: {
     type: 'string',
@@ -71,10 +91,19 @@ const presentation = {
 } as const satisfies OptionTable;
 
 /** The options of `clustersync run`. */
-export const runOptionTable = { ...deployments, ...startFlags, ...limitFlags, ...presentation };
+export const runOptionTable = {
+  ...deployments,
+  ...startFlags,
+  ...limitFlags,
+  ...work,
+  ...presentation,
+};
 
 /** Where the deployments are, and how they are reached. */
 export type DeploymentOptions = Options<typeof deployments>;
+
+/** What the programs of a migration are started with. */
+export type ProgramOptions = DeploymentOptions & Options<typeof work>;
 
 export type RunOptions = Options<typeof runOptionTable>;
 

@@ -10,12 +10,12 @@ import { ApiClient } from '../api/api-client.ts';
 import { VerifierApi } from '../api/verifier-api.ts';
 import { ChildProgram, type ProgramSpec } from './child-program.ts';
 import { Instances } from '../api/instances.ts';
-import type { DeploymentOptions } from './options.ts';
+import type { DeploymentOptions, ProgramOptions } from './options.ts';
 import type { Sides } from './reach.ts';
 
 /** What the programs of a migration need. */
 export interface ProgramSettings {
-  readonly options: DeploymentOptions;
+  readonly options: ProgramOptions;
   /** Of the start options: commands are for the sync that was started with these. */
   readonly digest: string;
   /** Whether the syncers must change nothing: they only report the existing sync. */
@@ -39,6 +39,14 @@ function connectionValues(
       return value === undefined ? [] : [[`${prefix}${name.slice(side.length)}`, value]];
     }),
   );
+}
+
+/** What was given of these options: a program knows its own defaults. */
+function textsOf(
+  options: Readonly<Record<string, string | number | undefined>>,
+): Record<string, string> {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
 /** The name of the verification of a migration in its metadata store. */
@@ -88,6 +96,7 @@ export class Programs implements AsyncDisposable {
       ...{ cluster0: given.source, cluster1: given.destination },
       ...connectionValues('source', 'cluster0', given),
       ...connectionValues('destination', 'cluster1', given),
+      ...textsOf({ copyWorkers: given.copyWorkers, applyWorkers: given.applyWorkers }),
     };
     const ids = kind === 'sharded' ? shards : [undefined];
     const syncers = await Promise.all(
@@ -112,6 +121,10 @@ export class Programs implements AsyncDisposable {
       ...{ srcURI: given.source, destURI: given.destination },
       ...connectionValues('source', 'src', given),
       ...connectionValues('destination', 'dest', given),
+      ...textsOf({
+        maxBytesPerSecond: given.verifierMaxBytesPerSecond,
+        readPreference: given.verifierReadPreference,
+      }),
       verification: verificationName,
       attempt: String(attempt),
       id: verificationName,

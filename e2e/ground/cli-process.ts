@@ -75,6 +75,11 @@ export class CliProcess implements AsyncDisposable {
     return await this.#read('errors');
   }
 
+  /** What its programs have logged to the file `{log}`. */
+  async log(): Promise<string> {
+    return await this.#read('log');
+  }
+
   /** Waits until it has written something, to whichever output. */
   async untilSays(pattern: RegExp): Promise<void> {
     await until(

@@ -143,6 +143,24 @@ describe('clustersync run', () => {
     assert.match(await dry.output(), /^This migration is committed\./);
   });
 
+  it('gives its programs what was said about their work, under their own names', async () => {
+    const work = ['--copy-workers', '3', '--apply-workers', '5'];
+    work.push('--verifier-max-bytes-per-second', '90000000');
+    work.push('--verifier-read-preference', 'nearest');
+    const args = ['--commit-when-caught-up', '--log-file', '{log}', ...work];
+    await using cli = await run(args);
+    assert.equal((await cli.end()).exitCode, 0, await cli.errors());
+    const lines = (await cli.log()).trim().split('\n');
+    const started = lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => msg === 'options');
+    const [syncer, verifier] = started;
+    const { copyWorkers, applyWorkers } = syncer ?? {};
+    assert.deepEqual([started.length, copyWorkers, applyWorkers], [2, 3, 5]);
+    const { maxBytesPerSecond, readPreference } = verifier ?? {};
+    assert.deepEqual([maxBytesPerSecond, readPreference], [90_000_000, 'nearest']);
+  });
+
   it('in a terminal shows how far it is, pauses at Ctrl-C, and asks before the commit', async () => {
     const [, documented = []] = await documentedCommands();
     assert.deepEqual(documented, [...connections, blocking]);
