@@ -47,7 +47,7 @@ class CommandOnRouter extends RunCommandOperation {
       signal,
       ...bson,
       ...(isRaw && { raw: true }),
-      ...(readPreference && { readPreference: ReadPreference.fromString(readPreference) }),
+      ...(readPreference && { readPreference: preferenceOf(readPreference, router) }),
     });
     if (router) this.server = router;
   }
@@ -57,6 +57,15 @@ class CommandOnRouter extends RunCommandOperation {
       ? this.server !== undefined
       : super.hasAspect(aspect);
   }
+}
+
+/** The smallest value that drivers take: a read waits until its member has what it is to see. */
+export const maxStalenessSeconds = 90;
+
+/** Of the members that may be chosen, none that is far behind. One that was chosen before stays. */
+function preferenceOf(mode: ReadPreferenceMode, chosen: Server | undefined): ReadPreference {
+  const isOpen = mode !== 'primary' && chosen === undefined;
+  return new ReadPreference(mode, undefined, isOpen ? { maxStalenessSeconds } : undefined);
 }
 
 /**

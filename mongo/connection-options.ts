@@ -92,7 +92,8 @@ export const connectionOptionGroups: readonly OptionGroup[] = [
   {
     names: ['readPreference'],
     values: ['primary'],
-    reason: 'All reads go to the primary.',
+    reason:
+      'Reads go to the primary; only those of documents by a verification go where its own option `readPreference` says.',
   },
   {
     names: ['readConcernLevel', 'w'],

@@ -6,7 +6,13 @@ import {
   type MongoClient,
   type ReadPreferenceMode,
 } from 'mongodb';
-import { runOnPrimary, runOnRouter, type Answer } from './command-on-router.ts';
+import {
+  maxStalenessSeconds,
+  runOnPrimary,
+  runOnRouter,
+  type Answer,
+} from './command-on-router.ts';
+import { SyncError } from '../service/errors.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
@@ -180,8 +186,21 @@ export class RawCursor implements AsyncDisposable {
       );
       this.#mayWait = readConcern?.afterClusterTime !== undefined && isUnanswered;
       signal.throwIfAborted();
-      throw connectionError(error) ?? error;
+      throw this.#noMemberError(error) ?? connectionError(error) ?? error;
     }
+  }
+
+  /** That there is no member to read, although the primary may be reachable. */
+  #noMemberError(error: unknown): SyncError | undefined {
+    const { readPreference = 'primary' } = this.#options;
+    if (!(error instanceof MongoServerSelectionError) || readPreference === 'primary')
+      return undefined;
+    const isThere = [...(error.reason?.servers.values() ?? [])].some(
+      ({ isDataBearing }) => isDataBearing,
+    );
+    if (!isThere) return undefined;
+    const description = `no member can be read with the read preference ${readPreference}: use another one, or see whether a secondary is down or more than ${maxStalenessSeconds} s behind`;
+    return new SyncError('ClusterUnreachable', description, { cause: error });
   }
 
   async #send(command: Document, signal: AbortSignal): Promise<Document> {

@@ -49,7 +49,8 @@ export const codeGroups: readonly CodeGroup[] = [
   },
   {
     class: 'transient',
-    meaning: 'There is no primary, or a new one; or the server is starting or shutting down.',
+    meaning:
+      'There is no primary, or a new one; there is no member to read; or the server is starting or shutting down.',
     codes: listed`91 ShutdownInProgress 93 InvalidReplicaSetConfig 94 NotYetInitialized 95 NotSecondary
       109 ConfigurationInProgress 133 FailedToSatisfyReadPreference 135 StaleTerm 164 InitialSyncActive
       189 PrimarySteppedDown 216 ElectionInProgress 281 TransactionCoordinatorSteppingDown

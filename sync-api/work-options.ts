@@ -6,13 +6,13 @@ export const syncerWorkOptions = {
     type: 'integer',
     range: [1, 100],
     description:
-      'partitions and collections copied in parallel; by default 8 to 16, and as many batches in progress as increase the throughput',
+      'partitions and collections copied in parallel by each syncer, with three batches in progress for each; by default 8 to 16, and as many batches as increase the throughput',
   },
   applyWorkers: {
     type: 'integer',
     range: [1, 64],
     description:
-      'batches of changes applied in parallel; by default 4 to 64, as many as increase the throughput',
+      'batches of changes applied in parallel by each syncer; by default 4 to 64, as many as increase the throughput',
   },
 } as const satisfies OptionTable;
 

@@ -56,8 +56,9 @@ const work = {
   ...syncerWorkOptions,
   verifierMaxBytesPerSecond: {
     ...readLimitOption,
+    range: [1_048_576, Number.MAX_SAFE_INTEGER],
     description:
-      'limit in bytes per second of documents that the verification reads, both sides together; unlimited by default',
+      'limit in bytes per second of documents that the verification reads, both sides together, until the verdict; unlimited by default',
   },
   verifierReadPreference: {
     type: 'string',

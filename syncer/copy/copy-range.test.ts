@@ -109,7 +109,7 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
     {
       ...{ monitor, logger: createLogger('test', 'fatal') },
       comparison: () => 'hashes',
-      ...{ concurrency: requestedConcurrency(2), pace: pace as unknown as WorkPace },
+      ...{ concurrency: requestedConcurrency(2, 2), pace: pace as unknown as WorkPace },
     },
   );
   const collection = {

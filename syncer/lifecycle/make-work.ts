@@ -91,11 +91,12 @@ export async function makeWork(parts: WorkParts, terms: WorkTerms): Promise<Made
     deployment: pair.deployment(options.destination),
   });
   const { copyWorkers, ...others } = parts.options;
+  const fittingWorkers = await destination.fittingCopyWorkers();
   const concurrency =
     copyWorkers === undefined
-      ? fittingConcurrency(await destination.fittingCopyWorkers())
-      : requestedConcurrency(copyWorkers);
-  const tuning = { ...others, concurrency };
+      ? fittingConcurrency(fittingWorkers)
+      : requestedConcurrency(copyWorkers, fittingWorkers);
+  const tuning = { ...others, concurrency, fittingWorkers };
   const run: SyncRun = new SyncRun({
     ...{ ...working, source, sourceCluster, destination, catalog, store, syncStore },
     ...{ coordination, options, tuning, pace: parts.pace.within(signal) },

@@ -77,7 +77,7 @@ export class SyncRun {
 
   constructor(parts: RunParts) {
     const { sourceCluster, destination, catalog, coordination, tuning } = parts;
-    const { concurrency, partitionMebibytes } = tuning;
+    const { concurrency, fittingWorkers: workers, partitionMebibytes } = tuning;
     const settings = { concurrency, partitionMebibytes, share: coordination.share };
     this.#parts = parts;
     this.#creator = new CollectionCreator(parts);
@@ -85,7 +85,7 @@ export class SyncRun {
     this.#catalogChanges = new CatalogChanges({ ...parts, settings });
     this.#leftBuilds = new LeftBuilds(destination, catalog, parts);
     const [copy, leftBuilds] = [this.#copy, this.#leftBuilds];
-    this.#commit = new Commit({ ...parts, copy, leftBuilds, workers: concurrency.workers });
+    this.#commit = new Commit({ ...parts, copy, leftBuilds, workers });
     this.#handOver = new HandOver({ ...parts, cluster: sourceCluster });
   }
 
@@ -326,7 +326,7 @@ export class SyncRun {
       await this.#handOver.clearFormerState();
       await destination.blocking.set(true);
     });
-    await replicateForms(destination, catalog.collections(), tuning.concurrency.workers);
+    await replicateForms(destination, catalog.collections(), tuning.fittingWorkers);
   }
 }
 

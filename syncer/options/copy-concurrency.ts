@@ -27,10 +27,13 @@ const smallReaders = 8;
  */
 const maxBatches = 192;
 
-/** As requested by `--copyWorkers`. */
-export function requestedConcurrency(copyWorkers: number): CopyConcurrency {
+/**
+ * As requested by `--copyWorkers`.
+ * @param fitting - writers that fit the destination's cores: no more than these index builds, and comparisons of what is there, load it.
+ */
+export function requestedConcurrency(copyWorkers: number, fitting: number): CopyConcurrency {
   return {
-    workers: copyWorkers,
+    workers: Math.min(copyWorkers, fitting),
     readers: copyWorkers,
     smallReaders: copyWorkers,
     batches: exactly(Math.min(maxBatches, batchesForEach * copyWorkers)),

@@ -105,4 +105,6 @@ export function listedIds({ ids }: Pick<SyncerOptions, 'ids'>): readonly string[
 /** Options that set how hard the syncer works. */
 export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'applyWorkers'> & {
   readonly concurrency: CopyConcurrency;
+  /** What fits the destination, whatever the copy was asked for: users wait for a commit. */
+  readonly fittingWorkers: number;
 };

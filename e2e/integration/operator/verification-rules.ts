@@ -69,6 +69,11 @@ export function verificationRules(server: RulesServer): void {
     ['no pods', { parallelism: 0 }, /parallelism/],
     ['too many pods', { parallelism: 33 }, /parallelism/],
     ['hardly any bytes per second', { maxBytesPerSecond: 1000 }, /maxBytesPerSecond.*1048576/],
+    [
+      'hardly any bytes per second for each pod',
+      { maxBytesPerSecond: 3_145_727, parallelism: 3 },
+      /maxBytesPerSecond.*at least 1 MiB \(1048576\) for each pod/,
+    ],
     ['unknown members', { readPreference: 'Secondary' }, /readPreference.*"secondary"/],
   ];
   for (const [what, spec, ...expected] of refusals) {

@@ -124,6 +124,19 @@ describe('options of the verifier', () => {
     }
   });
 
+  it('says that no member can be read as --readPreference asks, and reads no other', async () => {
+    // The destination has only a primary.
+    await using session = await openSession({ ...uris, readPreference: 'secondary' });
+    await session.post('check');
+    const text = /no member can be read with the read preference secondary: use another one/;
+    await until('it says so', async () => {
+      const { warnings } = await session.progress();
+      return warnings.some((warning) => text.test(warning));
+    });
+    const { documentsCompared, verdict } = await session.progress();
+    assert.deepEqual([documentsCompared, verdict], [0, null]);
+  });
+
   for (const [comparison, command] of [
     ['bytes', { 'command.find': 'many' }],
     ['hashes', { 'command.aggregate': 'many', 'command.allowDiskUse': true }],

@@ -486,11 +486,11 @@ export interface OperandOptions {
    */
   instances?: number;
   /**
-   * Partitions and collections that each instance copies in parallel. By default 8 to 16. More rarely help; fewer take less of small servers. To change the load of a running sync without restarting its pods, use limits.
+   * Partitions and collections that each instance copies in parallel, with three batches in progress for each. By default 8 to 16 by the cores of the destination, and as many batches as increase the throughput. To spare small servers, and to change the load of a running sync without restarting its pods, use limits.maxConcurrentBatches. Can be changed at any time; the pods restart, and the sync resumes.
    */
   copyWorkers?: number;
   /**
-   * Batches of changes that each instance applies in parallel. By default 4 to 64, as many as increase the throughput.
+   * Batches of changes that each instance applies in parallel. By default 4 to 64, as many as increase the throughput. Can be changed at any time; the pods restart, and the sync resumes.
    */
   applyWorkers?: number;
   /**

@@ -33,11 +33,11 @@ export interface SyncVerificationSpec {
    */
   parallelism: number;
   /**
-   * Limit in bytes of documents read per second, over all pods, both sides together; not limited by default. Can be changed at any time; the pods restart, and the verification resumes where it was.
+   * Limit in bytes of documents read per second, over all pods, both sides together; at least 1 MiB for each pod; not limited by default. The pods share it evenly, and what one does not use, the others do not get. It also holds for the last pass. Can be changed at any time; the pods restart, and the verification resumes where it was.
    */
   maxBytesPerSecond?: number;
   /**
-   * Which members of both deployments documents are read from, as in a connection string; primary by default. Can be changed at any time; the pods restart, and the verification resumes where it was.
+   * Which members of both deployments documents are read from; primary by default. A read waits until its member has caught up, and a member more than 90 s behind is not read. Can be changed at any time; the pods restart, and the verification resumes where it was.
    */
   readPreference?: 'primary' | 'primaryPreferred' | 'secondary' | 'secondaryPreferred' | 'nearest';
   /**
