@@ -61,6 +61,11 @@ record-crds: ## Record the schemas of crds/ as the baseline for compatibility ch
 docs: prerequisites node_modules/.installed ## Build the documentation as a site, in dist/site
 	@node_modules/.bin/node docs/site/main.ts
 
+.PHONY: pictures
+pictures: prerequisites ## Renew the recording and the screenshots of README.md, from a real run (needs Chromium, installs it as root)
+	@$(MAKE) --jobs=2 checked=yes mongod node_modules/.installed
+	@node_modules/.bin/node e2e/demo/pictures.ts
+
 # With --omit=dev, npm would also omit packages that development tools need as well: ajv and yaml, for example.
 .PHONY: sbom
 sbom: prerequisites ## Write the bill of materials of the npm package, dist/sbom.json (CycloneDX)

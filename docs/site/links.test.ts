@@ -51,6 +51,15 @@ describe('brokenLinks', () => {
     });
   }
 
+  it('looks at pictures in HTML, of which there may be one for the dark', async () => {
+    const text =
+      '<picture>\n  <source media="x" srcset="a.svg">\n  <img alt="A picture" src="file.yaml">\n</picture>\n\nand <img src="b.svg">\n';
+    assert.deepEqual(await brokenIn(text), [
+      'page.md: a.svg leads to no file',
+      'page.md: b.svg leads to no file',
+    ]);
+  });
+
   it('looks at pictures, at tables, and at links that are defined elsewhere, and not at code', async () => {
     const text =
       '![a](a.svg)\n\n| b |\n| - |\n| [b](b.md) |\n\n[c][d]\n\n`[e](e.md)`\n\n[d]: d.md\n';

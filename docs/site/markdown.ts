@@ -31,7 +31,7 @@ export interface Page {
   readonly headings: readonly Heading[];
   readonly parts: readonly PagePart[];
   readonly codeBlocks: readonly CodeBlock[];
-  /** The targets of its links and pictures, in their order, as they are written. */
+  /** The targets of its links and pictures as they are written: those of HTML after all others. */
   readonly links: readonly string[];
   /** HTML of it. `link` says what a target becomes. */
   render(link: (target: string) => string): string;
@@ -41,6 +41,9 @@ const markdown = new MarkdownIt({ html: true, linkify: false });
 
 /** Where a token of a link or a picture keeps its target. */
 const targetAttributes: Readonly<Record<string, string>> = { link_open: 'href', image: 'src' };
+
+/** The targets of pictures that are written as HTML, which can name another one for the dark. */
+const htmlTargets = /(?<=<(?:img|source)\s[^>]*?\b(?:src|srcset)=")[^"]+(?=")/g;
 
 /** Reads Markdown as GitHub does: with tables, HTML, and an anchor for each heading. */
 export function readPage(text: string): Page {
@@ -55,18 +58,27 @@ export function readPage(text: string): Page {
         ? []
         : [{ token, attribute, target: decodeURI(String(target)) }];
     });
+  const html = tokens
+    .flatMap((token) => [token, ...(token.children ?? [])])
+    .filter(({ type }) => type === 'html_block' || type === 'html_inline')
+    .map((token) => ({ token, content: token.content }));
   return {
     headings,
     parts: partsOf(tokens, headings),
     codeBlocks: codeBlocksOf(tokens),
-    links: targets.map(({ target }) => target),
+    links: [
+      ...targets.map(({ target }) => target),
+      ...html.flatMap(({ content }) => content.match(htmlTargets) ?? []),
+    ],
     render: (link) => {
       for (const { token, attribute, target } of targets) {
         token.attrSet(attribute, link(target));
       }
-      const html = markdown.renderer.render(tokens, markdown.options, {});
+      for (const { token, content } of html)
+        token.content = content.replaceAll(htmlTargets, (target) => link(target));
+      const rendered = markdown.renderer.render(tokens, markdown.options, {});
       // A wide table is scrolled on its own, not with the page.
-      return html
+      return rendered
         .replaceAll('<table>', '<div class="table" tabindex="0"><table>')
         .replaceAll('</table>', '</table></div>');
     },

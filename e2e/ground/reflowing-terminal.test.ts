@@ -32,6 +32,12 @@ describe('ReflowingTerminal', () => {
     assert.deepEqual(terminal.lines, ['a step', 'new', '', '']);
   });
 
+  it('knows how each character looks', () => {
+    const { rows } = showing('a\u001b[32mb\u001b[0mc');
+    const looks = rows.map((cells) => cells.map(({ character, look }) => character + look));
+    assert.deepEqual(looks, [['a', 'b32', 'c']]);
+  });
+
   it('refuses what it does not know', () => {
     assert.throws(() => showing('\u001b[2J'), /unknown/);
     assert.throws(() => showing('\u0007'), /unknown/);

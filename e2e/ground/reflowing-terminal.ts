@@ -1,6 +1,14 @@
+/** A character, and how it looks: the parameters of SGR (ECMA-48), `32` for green; empty for plain text. */
+export interface Cell {
+  readonly character: string;
+  readonly look: string;
+}
+
+const blank: Cell = { character: ' ', look: '' };
+
 /** A row of the display. */
 interface Row {
-  text: string;
+  cells: Cell[];
   /** Whether the line continues in the next row, because there was no more room. */
   isContinued: boolean;
 }
@@ -11,9 +19,10 @@ interface Row {
  */
 export class ReflowingTerminal {
   #columns: number;
-  #rows: Row[] = [{ text: '', isContinued: false }];
+  #rows: Row[] = [{ cells: [], isContinued: false }];
   #y = 0;
   #x = 0;
+  #look = '';
 
   constructor(columns: number) {
     this.#columns = columns;
@@ -21,7 +30,12 @@ export class ReflowingTerminal {
 
   /** The lines, each in one piece. */
   get lines(): string[] {
-    return this.#wholeLines().map(({ text }) => text.trimEnd());
+    return this.#wholeLines().map(({ cells }) => textOf(cells).trimEnd());
+  }
+
+  /** The rows, each with its cells, as far as something was written there. */
+  get rows(): readonly (readonly Cell[])[] {
+    return this.#rows.map(({ cells }) => [...cells]);
   }
 
   /** Shows what was written. @throws for a control sequence that it does not know. */
@@ -43,8 +57,8 @@ export class ReflowingTerminal {
     const lines = this.#wholeLines();
     this.#columns = columns;
     this.#rows = [];
-    for (const { text, cursor } of lines) {
-      const count = Math.max(1, Math.ceil(text.length / columns));
+    for (const { cells, cursor } of lines) {
+      const count = Math.max(1, Math.ceil(cells.length / columns));
       if (cursor !== undefined) {
         const row = Math.min(count - 1, Math.floor(cursor / columns));
         this.#y = this.#rows.length + row;
@@ -52,20 +66,20 @@ export class ReflowingTerminal {
       }
       for (let row = 0; row < count; row++)
         this.#rows.push({
-          text: text.slice(row * columns, (row + 1) * columns),
+          cells: cells.slice(row * columns, (row + 1) * columns),
           isContinued: row < count - 1,
         });
     }
   }
 
-  #wholeLines(): { readonly text: string; readonly cursor: number | undefined }[] {
-    const lines: { text: string; cursor: number | undefined }[] = [];
+  #wholeLines(): { readonly cells: readonly Cell[]; readonly cursor: number | undefined }[] {
+    const lines: { cells: Cell[]; cursor: number | undefined }[] = [];
     let isContinued = false;
     for (const [y, row] of this.#rows.entries()) {
       const before = isContinued ? lines.pop() : undefined;
-      const text = before?.text ?? '';
-      const cursor = y === this.#y ? text.length + this.#x : before?.cursor;
-      lines.push({ text: text + row.text, cursor });
+      const cells = before?.cells ?? [];
+      const cursor = y === this.#y ? cells.length + this.#x : before?.cursor;
+      lines.push({ cells: [...cells, ...row.cells], cursor });
       isContinued = row.isContinued;
     }
     return lines;
@@ -74,19 +88,20 @@ export class ReflowingTerminal {
   #control(count: string, final: string): void {
     switch (`${count}${final}`) {
       case '2K':
-        this.#rows[this.#y] = { text: '', isContinued: false };
+        this.#rows[this.#y] = { cells: [], isContinued: false };
         break;
       case '1A':
         this.#y = Math.max(0, this.#y - 1);
         break;
       default:
         if (final !== 'm') throw new Error(`unknown control sequence: ${count}${final}`);
+        this.#look = count === '0' ? '' : count;
     }
   }
 
   #down(): void {
     this.#y++;
-    this.#rows[this.#y] ??= { text: '', isContinued: false };
+    this.#rows[this.#y] ??= { cells: [], isContinued: false };
   }
 
   #put(character: string): void {
@@ -95,13 +110,17 @@ export class ReflowingTerminal {
       this.#down();
       this.#x = 0;
     }
-    const row = this.#at(this.#y);
-    const before = row.text.slice(0, this.#x).padEnd(this.#x);
-    row.text = `${before}${character}${row.text.slice(this.#x + 1)}`;
+    const { cells } = this.#at(this.#y);
+    while (cells.length < this.#x) cells.push(blank);
+    cells[this.#x] = { character, look: this.#look };
     this.#x++;
   }
 
   #at(y: number): Row {
-    return (this.#rows[y] ??= { text: '', isContinued: false });
+    return (this.#rows[y] ??= { cells: [], isContinued: false });
   }
+}
+
+function textOf(cells: readonly Cell[]): string {
+  return cells.map(({ character }) => character).join('');
 }
