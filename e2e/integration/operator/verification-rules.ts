@@ -121,7 +121,7 @@ export function verificationRules(server: RulesServer): void {
   it('lets filter be changed with rerun, and the rest at any time', async () => {
     const object = await server.create(syncVerifications, smallest);
     await server.change(object, syncVerifications, { parallelism: 2, ttlSecondsAfterFinished: 60 });
-    const reading = { maxBytesPerSecond: 2_000_000, readPreference: 'nearest' };
+    const reading = { maxBytesPerSecond: 2_097_152, readPreference: 'nearest' };
     await server.change(object, syncVerifications, reading);
     await server.change(object, syncVerifications, { verifier: { logLevel: 'debug' } });
     await server.change(object, syncVerifications, { filter, rerun: '1' });
