@@ -11,10 +11,19 @@ function read(path: string): string {
 /** Where the texts are that `make try` prints. */
 const printing = '{cli,e2e/demo,service}/**/*.ts';
 
-/** The texts of the recording that are the same in every run: of three words and more, without numbers. */
-function constantTexts(svg: string): string[] {
-  const texts = [...svg.matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(([, text = '']) => text);
-  const constant = texts.filter((text) => !/\d/.test(text) && text.split(' ').length >= 3);
+/** Every text of the recording. */
+const recorded = [...read('docs/pictures/run.svg').matchAll(/<text [^>]*>([^<]*)<\/text>/g)].map(
+  ([, text = '']) => text,
+);
+
+/** What is typed in it. */
+const typed = recorded.filter((text) => text.startsWith('$ '));
+
+/** The texts that are the same in every run: of three words and more, without numbers. */
+function constantTexts(): string[] {
+  const constant = recorded.filter(
+    (text) => !typed.includes(text) && !/\d/.test(text) && text.split(' ').length >= 3,
+  );
   // A reason follows these words, and is cut where the line ends.
   return [...new Set(constant.map((text) => text.replace(/^not yet: |\S* ?…$/g, '').trim()))];
 }
@@ -43,11 +52,21 @@ describe('the pictures of README.md', () => {
   });
 
   it('show what is still printed: otherwise run `make pictures`', () => {
-    const paths = globSync(printing, { cwd: fileURLToPath(checkout), exclude: ['**/*.test.ts'] });
+    const paths = globSync(printing, {
+      cwd: fileURLToPath(checkout),
+      exclude: ['**/*.test.ts', '**/pictures.ts'],
+    });
     const printed = paths.map((path) => read(path).replaceAll('\\`', '`')).join('\n');
-    const texts = constantTexts(read('docs/pictures/run.svg'));
+    const texts = constantTexts();
     assert.ok(texts.length >= 10, texts.join('\n'));
     const stale = texts.filter((text) => !printed.includes(text));
     assert.deepEqual(stale, []);
+    const flags = typed.flatMap((text) => text.match(/--[\w-]+/g) ?? []);
+    assert.ok(flags.length >= 4, typed.join('\n'));
+    const known = read('docs/reference/options.md');
+    assert.deepEqual(
+      flags.filter((flag) => !known.includes(`\`${flag}`)),
+      [],
+    );
   });
 });

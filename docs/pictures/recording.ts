@@ -77,7 +77,6 @@ export function drawRecording(frames: readonly Frame[], { columns, rows }: Termi
   @media (prefers-reduced-motion: reduce) { .film { animation: none } }
   @keyframes film {
   ${steps.join('\n  ')}
-  100% { ${last} }
   }
 </style>
 <rect class="screen" x="0.5" y="0.5" width="${outerWidth - 1}" height="${outerHeight - 1}" rx="6"/>

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { homedir, hostname, tmpdir, userInfo } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import {
   drawRecording,
   maxPictureBytes,
@@ -22,18 +23,20 @@ const signal = AbortSignal.timeout(600_000);
 const pictures = new URL('../../docs/pictures/', import.meta.url);
 const program = fileURLToPath(new URL('try.ts', import.meta.url));
 
-/** What of this machine must be in no picture. */
-const secrets = [
-  hostname(),
-  userInfo().username,
-  homedir(),
-  tmpdir(),
-  fileURLToPath(new URL('../..', import.meta.url)),
-];
+const checkout = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '');
 
-function requireNoSecret(text: string): void {
-  const line = text.split('\n').find((one) => secrets.some((secret) => one.includes(secret)));
-  if (line !== undefined) throw new Error(`a picture would show this machine: ${line}`);
+/** What of this machine must be in no picture. */
+const secrets = [hostname(), userInfo().username, tmpdir()];
+
+/** What a terminal or a page shows, with the paths that it may show as a person would write them. @throws if more of this machine is in it. */
+function publicText(text: string): string {
+  const shown = text.replaceAll(checkout, '.').replaceAll(homedir(), '~');
+  const words = stripVTControlCharacters(shown).split(/[^\w./~-]+/);
+  const found = words.find((word) =>
+    secrets.some((secret) => word === secret || word.startsWith(`${secret}/`)),
+  );
+  if (found !== undefined) throw new Error(`a picture would show this machine: ${found}`);
+  return shown;
 }
 
 /** Notes what the terminal shows, until the command has ended. A frame is what stays unchanged from one poll to the next. */
@@ -42,15 +45,18 @@ async function record(cli: CliProcess): Promise<readonly Frame[]> {
   terminal.write('$ make try\r\n');
   const startMs = performance.now();
   const frames: Frame[] = [{ atMs: 0, rows: terminal.rows }];
-  let written = 0;
+  let [seen, written] = ['', 0];
   for (let isNew = false, isOver = false; !isOver || isNew;) {
     isOver = cli.hasEnded;
-    const shown = (await cli.output()).replaceAll(homedir(), '~');
-    if (shown.length > written) {
-      terminal.write(shown.slice(written));
-      written = shown.length;
+    const output = await cli.output();
+    if (output !== seen) {
+      // It may end within a character, or a path.
+      seen = output;
       isNew = true;
     } else if (isNew) {
+      const shown = publicText(output);
+      terminal.write(shown.slice(written));
+      written = shown.length;
       frames.push({ atMs: performance.now() - startMs, rows: terminal.rows });
       isNew = false;
     }
@@ -86,21 +92,24 @@ async function openDashboard(browser: TestBrowser, cli: CliProcess): Promise<Wat
   const [, address = ''] = /progress page: (http:\S+)/.exec(await cli.output()) ?? [];
   const pages: WatchedPage[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
-    const watched = await browser.open({ width: 1100, height: 850, colorScheme });
+    const watched = await browser.open({ width: 1100, height: 850, colorScheme, timezone: 'UTC' });
     await watched.page.goto(address);
     pages.push(watched);
   }
   return pages;
 }
 
-async function takeScreenshots(pages: readonly WatchedPage[]): Promise<void> {
+/** @returns the screenshots by their names. */
+async function takeScreenshots(pages: readonly WatchedPage[]): Promise<Map<string, Buffer>> {
+  const taken = new Map<string, Buffer>();
   for (const [index, { page }] of pages.entries()) {
     await page.locator('.title .pill', { hasText: 'Ready to commit' }).waitFor();
     await page.getByText('No differences so far.').waitFor();
-    requireNoSecret(await page.evaluate<string>('document.body.innerText'));
+    publicText(await page.evaluate<string>('document.body.innerText'));
     const name = index === 0 ? 'dashboard.png' : 'dashboard-dark.png';
-    await page.screenshot({ path: fileURLToPath(new URL(name, pictures)) });
+    taken.set(name, await page.screenshot());
   }
+  return taken;
 }
 
 /** The recording, with as many frames as there is room for. */
@@ -116,14 +125,16 @@ await using cli = await CliProcess.start([], { hasTerminal: true, program });
 cli.resize(size);
 const recording = record(cli);
 const pages = await openDashboard(browser, cli);
+const taken = new Map<string, Buffer | string>();
 await Promise.all([
   recording,
   commit(cli, async () => {
-    await takeScreenshots(pages);
+    for (const [name, picture] of await takeScreenshots(pages)) taken.set(name, picture);
   }),
 ]);
 const { exitCode } = await cli.end();
 if (exitCode !== 0) throw new Error(`make try has ended with ${exitCode}: ${await cli.output()}`);
-const svg = drawSmall(await recording);
-requireNoSecret(svg);
-await writeFile(new URL('run.svg', pictures), svg);
+taken.set('run.svg', drawSmall(await recording));
+for (const [name, picture] of taken)
+  if (Buffer.byteLength(picture) > maxPictureBytes) throw new Error(`${name} is too large`);
+for (const [name, picture] of taken) await writeFile(new URL(name, pictures), picture);

@@ -14,6 +14,8 @@ export interface Viewing {
   readonly colorScheme?: 'light' | 'dark';
   /** Whether pages may run scripts; they may by default. */
   readonly hasScripts?: boolean;
+  /** By default that of the machine. */
+  readonly timezone?: string;
 }
 
 const script = fileURLToPath(new URL('chromium-binary.sh', import.meta.url));
@@ -57,12 +59,14 @@ export class TestBrowser implements AsyncDisposable {
     height = 860,
     colorScheme = 'light',
     hasScripts = true,
+    timezone,
   }: Viewing = {}) {
     const context = await this.#browser.newContext({
       viewport: { width, height },
       colorScheme,
       javaScriptEnabled: hasScripts,
       reducedMotion: 'reduce',
+      ...(timezone !== undefined && { timezoneId: timezone }),
     });
     context.setDefaultTimeout(defaultDeadlineMs);
     return new WatchedPage(context, await context.newPage());
