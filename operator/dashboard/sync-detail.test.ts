@@ -64,18 +64,52 @@ describe('the summary of a ClusterSync', () => {
   });
 });
 
+describe('the lag and the oplog of a ClusterSync', () => {
+  const behind = (lagTimeSeconds: number, estimatedOplogTimeRemainingSeconds: number | null) => ({
+    ...{ lagTimeSeconds, estimatedOplogTimeRemainingSeconds },
+  });
+  const figures = (status: ClusterSyncStatus): readonly (number | null)[] => {
+    const { lagSeconds, oplogSeconds } = summaryOf(syncWith(status), []);
+    return [lagSeconds, oplogSeconds];
+  };
+
+  it('are known during the copy, too, when the status has no lag', () => {
+    const instances = [instance('a', behind(600, 90)), instance('b', behind(400, 60))];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [600, 60]);
+    // In other phases, the operator knows whether a lag has a meaning.
+    assert.deepEqual(figures({ phase: 'Paused', instances }), [null, 60]);
+    assert.deepEqual(
+      figures({ phase: 'ChangeApplication', lagTimeSeconds: 3, instances }),
+      [3, 60],
+    );
+  });
+
+  it('are not those of an instance that does not answer', () => {
+    const silent = { ...instance('b', behind(400, 60)), error: 'no answer within 5000 ms' };
+    const instances = [instance('a', behind(600, 90)), silent];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [null, 90]);
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances: [silent] }), [null, null]);
+  });
+
+  it('are not known where the syncer does not know them: a sharded source has no oplog to read', () => {
+    const instances = [instance('a', behind(600, null))];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [600, null]);
+    assert.deepEqual(figures({}), [null, null]);
+  });
+});
+
 describe('the detail of a ClusterSync', () => {
-  it('has the shortest oplog, the longest way to go, and each warning once', () => {
+  it('has the longest way to go, and each warning once', () => {
     const detail = detailOf(
       syncWith({
         coordinatorID: 'b',
         instances: [
           instance('a', {
-            ...{ estimatedOplogTimeRemainingSeconds: 90, estimatedSecondsToCatchUp: 4 },
+            estimatedSecondsToCatchUp: 4,
             warnings: ['one', 'two'],
           }),
           instance('b', {
-            ...{ estimatedOplogTimeRemainingSeconds: 60, estimatedSecondsToCatchUp: 9 },
+            estimatedSecondsToCatchUp: 9,
             ...{ warnings: ['two', 3], indexBuilding: { indexesBuilt: 1, totalIndexesToBuild: 5 } },
           }),
         ],
@@ -83,7 +117,7 @@ describe('the detail of a ClusterSync', () => {
       [],
       nothingAsked,
     );
-    assert.deepEqual([detail.oplogSeconds, detail.catchUpSeconds], [60, 9]);
+    assert.equal(detail.catchUpSeconds, 9);
     assert.deepEqual(detail.warnings, ['one', 'two']);
     assert.deepEqual(detail.indexes, { built: 1, total: 5 });
     assert.deepEqual(

@@ -54,7 +54,8 @@ export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration
 export function runSummary(state: RunState): SyncSummary {
   const { source, destination, beganAt, copiedAt, committedAt, view } = state;
   const sync = view?.sync;
-  const { totalBytes, copiedBytes, lagSeconds, eventsApplied } = sync ?? summaryFigures([]);
+  const { totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds } =
+    sync ?? summaryFigures([]);
   const startedAt = sync?.startedAt ?? null;
   const isNew = startedAt === null || startedAt >= beganAt;
   return {
@@ -62,7 +63,7 @@ export function runSummary(state: RunState): SyncSummary {
     phase: phaseOf(state),
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
-    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied },
+    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds },
     commitReadiness: commitReadinessOf(state),
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.
@@ -78,8 +79,7 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings } =
-    sync ?? detailFigures([]);
+  const { catchUpSeconds, indexes, reconciliation, heldBack, warnings } = sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
@@ -90,7 +90,7 @@ export function runDetail(
     conditions: [],
     findings: [],
     events: null,
-    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings },
+    ...{ catchUpSeconds, indexes, reconciliation, heldBack, warnings },
   };
 }
 
