@@ -105,7 +105,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     h('div', { class: 'pair' }, rateChart(report), h(LagChart, report)),
     findingsCard(report.findings),
     warningsCard(report.warnings),
-    ...verificationCards(report.verifications, row.carriedOutBy),
+    ...verificationCards(report.verifications, row.carriedOutBy, docsUrl),
     instancesCard(report.instances),
     h(CollectionsCard, report),
     eventsCard(report.events, nowMs),

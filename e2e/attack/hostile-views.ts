@@ -91,6 +91,7 @@ function verificationView(summary: VerificationSummary, text: TextFor): Verifica
   const isDifferent = summary.verdict === 'different';
   return {
     ...{ ...summary, error: text(`error of ${summary.name}`), generation: 1 },
+    reason: text(`reason of ${summary.name}`),
     ...{ documentsCompared: 12, documentsHashed: 5, documentsDone: 3, documentsTotal: 4 },
     kinds: isDifferent ? [{ name: text('kind'), count: 2 }] : [],
     namespaces: isDifferent ? [{ name: text('namespace'), count: 2 }] : [],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { verification } from '../verification/testing/worlds.ts';
 import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
 import { summaryOf } from './sync-summary.ts';
 
@@ -141,6 +142,43 @@ describe('the detail of a ClusterSync', () => {
   it('does not know when it has caught up, where one instance does not', () => {
     const instances = [instance('a', { estimatedSecondsToCatchUp: 4 }), instance('b', {})];
     assert.equal(detailOf(syncWith({ instances }), [], nothingAsked).catchUpSeconds, null);
+  });
+});
+
+describe('a verification on the page of its ClusterSync', () => {
+  const condition = (type: string, status: 'True' | 'False', reason: string) => ({
+    ...{ type, status, reason, message: `because of ${reason}` },
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  });
+  const problem = (
+    error: string | undefined,
+    ...conditions: ReturnType<typeof condition>[]
+  ): unknown => {
+    const verifier = error === undefined ? {} : { error };
+    const one = verification({ conditions, verifier });
+    const [shown] = detailOf(syncWith({}), [one], nothingAsked).verifications;
+    return [shown?.error, shown?.reason];
+  };
+
+  it('says why it has ended without a verdict, or cannot go on', () => {
+    assert.deepEqual(
+      problem(
+        undefined,
+        condition('Ready', 'False', 'CheckFailed'),
+        condition('Stalled', 'True', 'CheckFailed'),
+      ),
+      ['because of CheckFailed', 'CheckFailed'],
+    );
+  });
+
+  it('says what it waits for, with the reason', () => {
+    const ready = condition('Ready', 'False', 'ClusterUnreachable');
+    assert.deepEqual(problem('no answer', ready), ['no answer', 'ClusterUnreachable']);
+    assert.deepEqual(problem('no answer'), ['no answer', null]);
+  });
+
+  it('says nothing while it only compares', () => {
+    assert.deepEqual(problem(undefined, condition('Ready', 'False', 'Checking')), [null, null]);
   });
 });
 

@@ -170,6 +170,7 @@ function detailOf(summary: SyncSummary): SyncDetail {
       ...verification,
       ...{
         error: null,
+        reason: null,
         generation: 0,
         documentsCompared: 1_250_000,
         documentsHashed: 12_500,

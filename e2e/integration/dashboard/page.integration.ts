@@ -225,6 +225,36 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.deepEqual(await addresses(without), []);
   });
 
+  it('leads from what keeps a verification from its verdict, and from differences, to what to do', async () => {
+    await dashboard.serve(30, { docsUrl: 'https://docs.example.dev/{page}.html' });
+    const key = dashboard.keyOf('ChangeApplication');
+    const failed = { phase: 'Failed', verdict: null, mismatches: null, list: null } as const;
+    const verifications = [
+      { ...differentVerification, name: 'first' },
+      { ...differentVerification, ...failed, name: 'second' },
+    ].map((one) =>
+      one.name === 'first'
+        ? one
+        : { ...one, error: 'the verification cannot continue: no', reason: 'CheckFailed' },
+    );
+    dashboard.source.change(key, { verifications });
+    dashboard.source.details.set(key, { verifications });
+    await using watched = await dashboard.open(`#/syncs/${key}`);
+    const { page } = watched;
+    const helpIn = async (name: string): Promise<readonly (string | null)[]> => {
+      const links = page.getByRole('region', { name }).getByRole('link', { name: 'What to do' });
+      return await Promise.all(
+        (await links.all()).map(async (link) => await link.getAttribute('href')),
+      );
+    };
+    await page.getByText('the verification cannot continue: no').waitFor();
+    const runbook = 'https://docs.example.dev/runbooks/verification';
+    assert.deepEqual(await helpIn('Verification first'), [`${runbook}-different.html`]);
+    assert.deepEqual(await helpIn('Verification second'), [`${runbook}-stalled.html`]);
+    assert.deepEqual(await watched.inaccessible(), []);
+    dashboard.assertQuiet(watched);
+  });
+
   it('asks for the token, and says when it is another', async () => {
     await dashboard.serve(30, { token });
     await using watched = await dashboard.browser.open();
