@@ -18,14 +18,14 @@ export interface SummaryFigures {
   readonly lagSeconds: number | null;
   /** All instances together; null if one does not report it. */
   readonly eventsApplied: number | null;
+  /** Time until the oplog of the source no longer holds what the sync needs: the smallest. */
+  readonly oplogSeconds: number | null;
 }
 
 /** Additional figures for a view of only this sync. */
 export interface DetailFigures {
   /** The largest; null if one instance does not know. */
   readonly catchUpSeconds: number | null;
-  /** Time until the oplog of the source no longer holds what the sync needs: the smallest. */
-  readonly oplogSeconds: number | null;
   /** Indexes that are being built after the copy. */
   readonly indexes: IndexBuilding | null;
   /** What was compared with the documents that the destination had already: all instances together. */
@@ -46,6 +46,7 @@ export function summaryFigures(instances: Instances): SummaryFigures {
     copiedBytes: sumOf(known(instances, 'estimatedCopiedBytes')),
     lagSeconds: largest(knownToAll(instances, 'lagTimeSeconds')),
     eventsApplied: sumOf(knownToAll(instances, 'totalEventsApplied')),
+    oplogSeconds: smallest(known(instances, 'estimatedOplogTimeRemainingSeconds')),
   };
 }
 
@@ -63,7 +64,6 @@ export function detailFigures(instances: Instances): DetailFigures {
   ];
   return {
     catchUpSeconds: largest(knownToAll(instances, 'estimatedSecondsToCatchUp')),
-    oplogSeconds: smallest(known(instances, 'estimatedOplogTimeRemainingSeconds')),
     indexes: built === null || total === null ? null : { built, total },
     reconciliation:
       compared === null || changed === null

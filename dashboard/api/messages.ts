@@ -28,12 +28,13 @@ export interface Changes {
   readonly removed: readonly string[];
 }
 
-/** Time in seconds since 1970, bytes copied, lag in seconds, events applied. */
+/** Time in seconds since 1970, bytes copied, lag in seconds, events applied, how many seconds the oplog lasts. */
 export type HistoryPoint = readonly [
   atSeconds: number,
   copiedBytes: number | null,
   lagSeconds: number | null,
   eventsApplied: number | null,
+  oplogSeconds: number | null,
 ];
 
 /** Answer of `GET /api/v1/syncs/<namespace>/<name>`. */

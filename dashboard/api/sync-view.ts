@@ -108,7 +108,10 @@ export interface CollectionView {
 
 /** A verification with its results. Contains no values of documents, and no `_id`s. */
 export interface VerificationView extends VerificationSummary {
+  /** What keeps it from its verdict. */
   readonly error: string | null;
+  /** The reason of that, or the name of the error; null if it has none. */
+  readonly reason: string | null;
   /** Number of the pass; 0 is the first. */
   readonly generation: number | null;
   readonly documentsCompared: number | null;

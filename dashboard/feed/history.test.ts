@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { History } from './history.ts';
 
 function figures(copiedBytes: number | null, eventsApplied: number | null = null) {
-  return { copiedBytes, lagSeconds: 3, eventsApplied };
+  return { copiedBytes, lagSeconds: 3, eventsApplied, oplogSeconds: 90 };
 }
 
 describe('History', () => {
@@ -11,7 +11,7 @@ describe('History', () => {
     for (let second = 0; second < 5; second++) history.add(second * 1_000, figures(second * 10));
     assert.deepEqual(
       history.points,
-      [0, 1, 2, 3, 4].map((second) => [second, second * 10, 3, null]),
+      [0, 1, 2, 3, 4].map((second) => [second, second * 10, 3, null, 90]),
     );
   });
 

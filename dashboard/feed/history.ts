@@ -6,6 +6,7 @@ export interface Figures {
   readonly copiedBytes: number | null;
   readonly lagSeconds: number | null;
   readonly eventsApplied: number | null;
+  readonly oplogSeconds: number | null;
 }
 
 /** Points of one sync: enough for a chart. */
@@ -31,6 +32,7 @@ export class History {
       figures.copiedBytes,
       figures.lagSeconds,
       figures.eventsApplied,
+      figures.oplogSeconds,
     ];
     this.#recent.push({ atMs, figures });
     // A point as old as the period of the rates is kept: they begin there.

@@ -10,7 +10,8 @@ import { bar, bytes, count, seconds, unknown } from './small-parts.ts';
 
 /** The figures at the top of the page of a sync. */
 export function figuresOf(report: SyncReport): readonly ComponentChild[] {
-  const { row, oplogSeconds, catchUpSeconds, heldBack } = report;
+  const { row, catchUpSeconds, heldBack } = report;
+  const { oplogSeconds } = row;
   const isCommitted = row.phase === 'Committed';
   const left = copySecondsLeft(row);
   const copying = isCopying(row);
@@ -48,8 +49,8 @@ export function figuresOf(report: SyncReport): readonly ComponentChild[] {
     ),
     figure(
       'Oplog lasts',
-      isCommitted ? unknown() : seconds(oplogSeconds),
-      oplogSeconds === null || isCommitted
+      seconds(oplogSeconds),
+      oplogSeconds === null
         ? 'unknown or not needed'
         : 'until the source no longer holds what the sync needs',
     ),
@@ -103,7 +104,8 @@ function commitNote({ row, verifications }: SyncReport): ComponentChild {
 function lagNote(isCommitted: boolean, copying: boolean, catchUpSeconds: number | null): string {
   if (isCommitted) return 'nothing left to apply';
   // Nothing has caught up before everything is copied.
-  if (copying || catchUpSeconds === null) return 'behind the source';
+  if (copying) return 'changes are applied after the copy';
+  if (catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }
 

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { durationText } from '../../service/quantities.ts';
 import { drawingOf, nearest, roundUp, type ChartPoint } from '../view/chart.ts';
 import { axisTime } from '../view/times.ts';
+import { chartFrame } from './chart-frame.ts';
 import { card, empty } from './small-parts.ts';
 
 interface LineChartProps {
@@ -44,36 +45,14 @@ export function LineChart({
   return card(
     title,
     aside,
-    h(
-      'div',
-      { class: 'chart' },
-      h(
-        'div',
-        { class: 'chart-scale', 'aria-hidden': 'true' },
-        [top, top / 2, 0].map((value) => h('span', null, format(value))),
-      ),
-      h(
-        'svg',
-        {
-          ...{ viewBox: '0 0 1 1', preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
-          onPointerMove: (event: PointerEvent) => {
-            const box = (event.currentTarget as SVGElement).getBoundingClientRect();
-            setPointed(from + ((event.clientX - box.left) / box.width) * (to - from));
-          },
-          onPointerLeave: () => {
-            setPointed(undefined);
-          },
-        },
-        [0.002, 0.5, 0.998].map((y) => h('path', { class: 'chart-grid', d: `M0 ${y}H1` })),
-        h('path', { class: 'chart-area', d: drawing.area }),
-        h('path', { class: 'chart-line', d: drawing.line }),
-        point && h('path', { class: 'chart-point', d: `M${(point[0] - from) / (to - from)} 0V1` }),
-      ),
-      h(
-        'div',
-        { class: 'chart-times', 'aria-hidden': 'true' },
-        [from, to].map((at) => h('span', null, axisTime(at, to - from))),
-      ),
+    chartFrame(
+      {
+        label,
+        marks: [1, 0.5, 0].map((height) => ({ text: format(top * height), height })),
+        ...{ from, to, pointed: point?.[0], onPoint: setPointed },
+      },
+      h('path', { class: 'chart-area', d: drawing.area }),
+      h('path', { class: 'chart-line', d: drawing.line }),
     ),
   );
 }

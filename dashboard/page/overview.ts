@@ -16,6 +16,7 @@ import {
 } from '../view/sync-list.ts';
 import { firstCommands } from '../view/first-steps.ts';
 import type { Look } from '../view/phase.ts';
+import { ageText } from '../view/times.ts';
 import { Command } from './command.ts';
 import { connectionNote } from './connection-note.ts';
 import { icon } from './icons.ts';
@@ -83,6 +84,7 @@ export function Overview({ token, onUnauthorized, onPage }: AccessProps): Compon
     if (only !== undefined) location.replace(only);
   }, [only]);
   useListKeys(rows !== undefined);
+  const nowMs = useMinutes();
   return h(
     'div',
     { class: 'overview' },
@@ -168,14 +170,16 @@ export function Overview({ token, onUnauthorized, onPage }: AccessProps): Compon
               h(
                 'div',
                 { class: 'line-heads', 'aria-hidden': 'true' },
-                ['Sync', 'From and to', 'Initial copy', 'Lag', 'Verification', 'Phase'].map(
-                  (head) => h('span', null, head),
-                ),
+                heads.map(([name, head]) => h('span', { class: `line-${name}` }, head)),
               ),
               h(
                 'ul',
                 { id: 'list', 'aria-label': 'Syncs' },
-                shown.slice(0, limit).map((row) => h(SyncLine, { row, key: row.key })),
+                shown
+                  .slice(0, limit)
+                  .map((row) =>
+                    h(SyncLine, { row, age: ageText(row.createdAt, nowMs), key: row.key }),
+                  ),
               ),
             ),
     shown.length > limit &&
@@ -191,6 +195,32 @@ export function Overview({ token, onUnauthorized, onPage }: AccessProps): Compon
       ),
   );
 }
+
+/** The time, redrawn with every change, and at least every half minute: ages grow without one. */
+function useMinutes(): number {
+  const [, setTime] = useState(0);
+  useEffect(() => {
+    const timer = setInterval(() => {
+      setTime(Date.now());
+    }, 30_000);
+    return () => {
+      clearInterval(timer);
+    };
+  }, []);
+  return Date.now();
+}
+
+/** The columns, where there is room for them. */
+const heads = [
+  ['name', 'Sync'],
+  ['route', 'From and to'],
+  ['copy', 'Initial copy'],
+  ['lag', 'Lag'],
+  ['oplog', 'Oplog'],
+  ['verified', 'Verification'],
+  ['phase', 'Phase'],
+  ['age', 'Age'],
+] as const;
 
 /** What creates the first sync. */
 function firstSteps(): ComponentChild {

@@ -11,15 +11,17 @@ import { bar, bytes, pill, seconds } from './small-parts.ts';
 
 interface SyncLineProps {
   readonly row: SyncRow;
+  /** In words. */
+  readonly age: string;
 }
 
 /** One sync in the list. Redrawn only when it has changed, which matters with hundreds of them. */
 export class SyncLine extends Component<SyncLineProps> {
-  override shouldComponentUpdate({ row }: SyncLineProps): boolean {
-    return row !== this.props.row;
+  override shouldComponentUpdate({ row, age }: SyncLineProps): boolean {
+    return row !== this.props.row || age !== this.props.age;
   }
 
-  override render({ row }: SyncLineProps): ComponentChild {
+  override render({ row, age }: SyncLineProps): ComponentChild {
     const { namespace, name, source, destination, readiness } = row;
     const address = syncAddress(namespace, name);
     return h(
@@ -56,14 +58,29 @@ export class SyncLine extends Component<SyncLineProps> {
         h('div', { class: 'line-copy' }, copyOf(row)),
         h(
           'div',
-          { class: 'line-lag' },
-          row.phase !== 'Committed' && [
-            h('span', { class: 'small-label' }, 'Lag'),
-            seconds(row.lagSeconds),
-          ],
+          { class: 'line-times' },
+          [
+            ['lag', 'Lag', row.lagSeconds] as const,
+            ['oplog', 'Oplog', row.oplogSeconds] as const,
+          ].map(([name, label, value]) =>
+            h(
+              'div',
+              { class: `line-${name}` },
+              row.phase !== 'Committed' && [
+                h('span', { class: 'small-label' }, label),
+                seconds(value),
+              ],
+            ),
+          ),
         ),
         h('div', { class: 'line-verified' }, verifiedOf(row)),
         h('div', { class: 'line-phase' }, pill(phaseLook(row))),
+        h(
+          'div',
+          { class: 'line-age' },
+          row.createdAt !== null &&
+            h('time', { dateTime: row.createdAt, title: row.createdAt, class: 'figure' }, age),
+        ),
         readiness.kind === 'stalled' &&
           h(
             'div',

@@ -15,6 +15,7 @@ import { conditionsCard, eventsCard, findingsCard, warningsCard } from './happen
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { instancesCard } from './instances-card.ts';
+import { LagChart } from './lag-chart.ts';
 import { LineChart } from './line-chart.ts';
 import type { AccessProps } from './overview.ts';
 import { listAddress } from './route.ts';
@@ -22,7 +23,7 @@ import { helpLink, pill } from './small-parts.ts';
 import { timelineCard } from './timeline-card.ts';
 import { useStream } from './use-stream.ts';
 import { verificationCards } from './verification-card.ts';
-import { bytesText, countOf, durationText, rateText } from '../../service/quantities.ts';
+import { bytesText, countOf, rateText } from '../../service/quantities.ts';
 
 interface SyncPageProps extends AccessProps {
   readonly namespace: string;
@@ -92,7 +93,7 @@ function waitingText(isMissing: boolean): string {
 }
 
 function body(report: SyncReport): (ComponentChild | false | null)[] {
-  const { row, history, page } = report;
+  const { row, page } = report;
   const { docsUrl } = page;
   const nowMs = Date.now();
   return [
@@ -101,21 +102,10 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
     readinessNote(row, docsUrl),
     h('dl', { class: 'figures' }, figuresOf(report)),
     timelineCard(row, nowMs),
-    h(
-      'div',
-      { class: 'pair' },
-      rateChart(report),
-      h(LineChart, {
-        title: 'Lag',
-        points: history.map(([at, , lag]) => [at, lag] as const),
-        format: durationText,
-        current: row.lagSeconds,
-        summary: 'behind the source',
-      }),
-    ),
+    h('div', { class: 'pair' }, rateChart(report), h(LagChart, report)),
     findingsCard(report.findings),
     warningsCard(report.warnings),
-    ...verificationCards(report.verifications, row.carriedOutBy),
+    ...verificationCards(report.verifications, row.carriedOutBy, docsUrl),
     instancesCard(report.instances),
     h(CollectionsCard, report),
     eventsCard(report.events, nowMs),

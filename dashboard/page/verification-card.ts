@@ -1,16 +1,19 @@
 import { h, type ComponentChild } from 'preact';
 import { countOf, countText } from '../../service/quantities.ts';
+import type { PageInfo } from '../api/messages.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { alikeMismatches } from '../view/alike-mismatches.ts';
+import { differencesHelp, verificationHelp } from '../view/help.ts';
 import { verificationLook } from '../view/phase.ts';
 import { Command } from './command.ts';
 import { foreignText } from './foreign-text.ts';
-import { bar, card, empty, pill } from './small-parts.ts';
+import { bar, card, empty, helpLink, pill } from './small-parts.ts';
 
 /** The verifications of a sync, each with its results. */
 export function verificationCards(
   verifications: readonly VerificationView[],
   carriedOutBy: SyncRow['carriedOutBy'],
+  docsUrl: PageInfo['docsUrl'],
 ): ComponentChild[] {
   if (verifications.length === 0) {
     return [card('Verification', null, empty(noneTexts[carriedOutBy]))];
@@ -20,8 +23,8 @@ export function verificationCards(
       verifications.length === 1 ? 'Verification' : `Verification ${verification.name}`,
       pill(verificationLook(verification)),
       progress(verification),
-      verification.error !== null && h('p', { class: 'error' }, foreignText(verification.error)),
-      findings(verification),
+      problem(verification, docsUrl),
+      findings(verification, docsUrl),
     ),
   );
 }
@@ -59,7 +62,22 @@ function progress({
   );
 }
 
-function findings(verification: VerificationView): ComponentChild {
+function problem(
+  { error, reason }: VerificationView,
+  docsUrl: PageInfo['docsUrl'],
+): ComponentChild | false {
+  return (
+    error !== null &&
+    h(
+      'p',
+      { class: 'error verification-error' },
+      foreignText(error),
+      helpLink(verificationHelp(reason, docsUrl)),
+    )
+  );
+}
+
+function findings(verification: VerificationView, docsUrl: PageInfo['docsUrl']): ComponentChild {
   const { mismatches, kinds, namespaces, list, verdict, reportCommand } = verification;
   if (mismatches === null) return empty('Nothing has been compared yet.');
   if (mismatches === 0) {
@@ -73,6 +91,7 @@ function findings(verification: VerificationView): ComponentChild {
       null,
       h('strong', { class: 'figure' }, countOf(mismatches, 'difference')),
       verdict === null ? ' so far: they are rechecked before the verdict.' : ' found.',
+      helpLink(differencesHelp(docsUrl)),
     ),
     h('div', { class: 'pair' }, counts('By kind', kinds), counts('By namespace', namespaces)),
     list !== null && list.length > 0 && mismatchTable(list),

@@ -23,7 +23,7 @@ const detail: SyncDetail = {
     conditions: [],
     findings: [],
   },
-  ...{ warnings: [], events: null, oplogSeconds: null, catchUpSeconds: null },
+  ...{ warnings: [], events: null, catchUpSeconds: null },
 };
 
 function summaryOf(name: string, lagSeconds = 1): SyncSummary {
@@ -110,6 +110,20 @@ describe('the server of the dashboard', () => {
     );
     assert.deepEqual(removed, ['shop/carts']);
     await events.return(undefined);
+  });
+
+  it('has the history of the lag and of the oplog, which is that of the source until the commit', async () => {
+    const report = async (): Promise<SyncReport> => {
+      await server.tellAll(AbortSignal.timeout(5_000));
+      return (await (await fetch(`${address}/api/v1/syncs/shop/orders`)).json()) as SyncReport;
+    };
+    summaries = [{ ...summaryOf('orders', 7), oplogSeconds: 90 }];
+    const { row, history } = await report();
+    const [, , lag, , oplog] = history.at(-1) ?? [];
+    assert.deepEqual([row.oplogSeconds, lag, oplog], [90, 7, 90]);
+    summaries = [{ ...summaryOf('orders', 0), phase: 'Committed', oplogSeconds: 80 }];
+    const after = await report();
+    assert.deepEqual([after.row.oplogSeconds, after.history.at(-1)?.[4]], [null, null]);
   });
 
   it('sends everything about one sync, then the parts that have changed, then that it is gone', async () => {

@@ -169,7 +169,10 @@ export class Dashboard {
     }
   }
 
-  #rowOf(summary: SyncSummary, nowMs: number): SyncRow {
+  #rowOf(reported: SyncSummary, nowMs: number): SyncRow {
+    // After the commit, the oplog that is reported is that of the destination, for a reversal.
+    const isOver = reported.phase === 'Committed';
+    const summary = isOver ? { ...reported, oplogSeconds: null } : reported;
     const history = this.#histories.get(summary.key) ?? new History();
     this.#histories.set(summary.key, history);
     history.add(nowMs, summary);

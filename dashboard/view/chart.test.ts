@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { drawingOf, nearest, roundUp } from './chart.ts';
+import { drawingOf, nearest, roundUp, type ChartPoint } from './chart.ts';
 
 describe('drawingOf', () => {
   it('draws nothing where there is no time between the points', () => {
@@ -60,6 +60,6 @@ describe('nearest', () => {
       [-5, 4, 6, 16, 99].map((at) => nearest(points, at)?.[0]),
       [0, 0, 10, 20, 20],
     );
-    assert.equal(nearest([], 1), undefined);
+    assert.equal(nearest<ChartPoint>([], 1), undefined);
   });
 });

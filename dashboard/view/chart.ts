@@ -1,12 +1,16 @@
 /** A point of a chart; null if the value is unknown. */
 export type ChartPoint = readonly [at: number, value: number | null];
 
-/** The drawing, in a square of 1 by 1 whose origin is at the top left. */
-export interface Drawing {
+/** A line, in a square of 1 by 1 whose origin is at the top left. */
+export interface Paths {
   /** Data of an SVG path: the line. */
   readonly line: string;
   /** The same, closed along the bottom. */
   readonly area: string;
+}
+
+/** The drawing of a line that fills the square. */
+export interface Drawing extends Paths {
   readonly from: number;
   readonly to: number;
   /** The value at the top. */
@@ -18,27 +22,40 @@ export interface Drawing {
  * @param least - lower bound of the value at the top.
  */
 export function drawingOf(points: readonly ChartPoint[], least = 1): Drawing | undefined {
+  const span = spanOf(points);
+  if (!span) return undefined;
+  const top = Math.max(least, ...points.map(([, value]) => value ?? 0));
+  const [from, to] = span;
+  return { ...pathsOf(points, span, (value) => value / top), from, to, top };
+}
+
+/** The first and the last of the times; undefined if there is no time between them. */
+export function spanOf(
+  points: readonly (readonly [at: number, ...unknown[]])[],
+): readonly [from: number, to: number] | undefined {
   const [first] = points;
   const last = points.at(-1);
-  if (!first || !last || last[0] === first[0]) return undefined;
-  const [from, to] = [first[0], last[0]];
-  const top = Math.max(least, ...points.map(([, value]) => value ?? 0));
-  const runs = runsOf(points).map((run) =>
-    run.map(([at, value]) => `${rounded((at - from) / (to - from))} ${rounded(1 - value / top)}`),
-  );
-  const starts = runsOf(points).map((run) => [run[0]?.[0] ?? from, run.at(-1)?.[0] ?? to] as const);
+  return !first || !last || last[0] === first[0] ? undefined : [first[0], last[0]];
+}
+
+/**
+ * A line through points in order of time, with gaps for unknown values.
+ * @param heightOf - how high a value is, from 0 at the bottom to 1 at the top.
+ */
+export function pathsOf(
+  points: readonly ChartPoint[],
+  [from, to]: readonly [from: number, to: number],
+  heightOf: (value: number) => number,
+): Paths {
+  const x = (at: number): string => rounded((at - from) / (to - from));
+  const runs = runsOf(points).map((run) => ({
+    line: run.map(([at, value]) => `${x(at)} ${rounded(1 - heightOf(value))}`).join('L'),
+    start: x(run[0]?.[0] ?? from),
+    end: x(run.at(-1)?.[0] ?? to),
+  }));
   return {
-    line: runs.map((run) => `M${run.join('L')}`).join(''),
-    area: runs
-      .map((run, index) => {
-        const [start, end] = starts[index] ?? [from, to];
-        const x = (at: number): string => rounded((at - from) / (to - from));
-        return `M${x(start)} 1L${run.join('L')}L${x(end)} 1Z`;
-      })
-      .join(''),
-    from,
-    to,
-    top,
+    line: runs.map(({ line }) => `M${line}`).join(''),
+    area: runs.map(({ line, start, end }) => `M${start} 1L${line}L${end} 1Z`).join(''),
   };
 }
 
@@ -51,8 +68,11 @@ export function roundUp(value: number): number {
 }
 
 /** The point nearest to a time. */
-export function nearest(points: readonly ChartPoint[], at: number): ChartPoint | undefined {
-  let found: ChartPoint | undefined;
+export function nearest<Point extends readonly [at: number, ...unknown[]]>(
+  points: readonly Point[],
+  at: number,
+): Point | undefined {
+  let found: Point | undefined;
   for (const point of points) {
     if (found === undefined || Math.abs(point[0] - at) <= Math.abs(found[0] - at)) found = point;
   }
@@ -76,6 +96,7 @@ function runsOf(
   return runs;
 }
 
-function rounded(value: number): string {
+/** A coordinate of a drawing. */
+export function rounded(value: number): string {
   return String(Math.round(value * 10_000) / 10_000);
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { helpAddress } from './help.ts';
+import { differencesHelp, docsAddress, helpAddress, verificationHelp } from './help.ts';
 
 const docsUrl = 'https://docs.example.dev/{page}.html';
 
@@ -56,5 +56,38 @@ describe('what to do about a condition', () => {
   it('is nowhere without the address of the documentation', () => {
     const stalled = { type: 'Stalled', status: 'True', reason: 'OplogRolledOver' };
     assert.equal(helpAddress(stalled, null), undefined);
+  });
+});
+
+describe('what to do about a verification', () => {
+  const pageOf = (reason: string | null): string | undefined =>
+    verificationHelp(reason, 'at/{page}');
+
+  it('is on the page of its reason, if that is not only about syncs', () => {
+    assert.deepEqual(
+      ['CheckFailed', 'NothingToCompare', 'SecretNotFound', 'AuthenticationFailed'].map(pageOf),
+      [
+        ...['at/runbooks/verification-stalled', 'at/runbooks/verification-stalled'],
+        ...['at/runbooks/secret-problem', 'at/guide#users-and-roles'],
+      ],
+    );
+    assert.equal(pageOf('InternalError'), 'at/troubleshooting#a-bug');
+    assert.match(pageOf('CertificateNotTrusted') ?? '', /^at\/tls#/);
+  });
+
+  it('is on the page of stalled verifications otherwise: what is right for a sync may be wrong here', () => {
+    for (const reason of ['OplogRolledOver', 'ClusterUnreachable', 'PodPending', 'NoVerdict', null])
+      assert.equal(pageOf(reason), 'at/runbooks/verification-stalled', String(reason));
+    assert.equal(pageOf('toString'), 'at/runbooks/verification-stalled');
+  });
+
+  it('is on the page of differences, where it has found some', () => {
+    assert.equal(differencesHelp('at/{page}'), 'at/runbooks/verification-different');
+  });
+
+  it('is nowhere without the address of the documentation', () => {
+    assert.equal(verificationHelp('CheckFailed', null), undefined);
+    assert.equal(differencesHelp(null), undefined);
+    assert.equal(docsAddress(undefined, 'at/{page}'), undefined);
   });
 });

@@ -19,9 +19,39 @@ export function helpAddress(
   docsUrl: string | null,
 ): string | undefined {
   const key = `${type} ${status}`;
-  const target = needy.has(key) ? (helpPages.get(reason) ?? needy.get(key)) : undefined;
-  if (docsUrl === null || target === undefined) return undefined;
-  const [page = '', anchor] = target.split('#');
-  const address = docsUrl.replaceAll('{page}', page);
+  const page = needy.has(key) ? (helpPages.get(reason) ?? needy.get(key)) : undefined;
+  return docsAddress(page, docsUrl);
+}
+
+/** What pages are about that say nothing of a sync, and so help with a verification, too. */
+const ofBoth =
+  /^(tls|guide#users-and-roles|runbooks\/secret-problem|troubleshooting#(a-bug|a-request-is-wrong))(#|$)/;
+
+/**
+ * The address of the page that says what to do about what keeps a verification from its verdict; undefined if the documentation is nowhere.
+ * @param reason - of its condition, or the name of its error: it only selects the page. Null if there is none.
+ */
+export function verificationHelp(
+  reason: string | null,
+  docsUrl: string | null,
+): string | undefined {
+  const page = helpPages.get(reason ?? '') ?? '';
+  return docsAddress(ofBoth.test(page) ? page : 'runbooks/verification-stalled', docsUrl);
+}
+
+/** The address of the page that says what to do about differences; undefined if the documentation is nowhere. */
+export function differencesHelp(docsUrl: string | null): string | undefined {
+  return docsAddress('runbooks/verification-different', docsUrl);
+}
+
+/**
+ * The address of a page of the documentation.
+ * @param page - its path in docs without the ending, and perhaps an anchor; undefined for none.
+ * @param docsUrl - as in {@link helpAddress}.
+ */
+export function docsAddress(page: string | undefined, docsUrl: string | null): string | undefined {
+  if (docsUrl === null || page === undefined) return undefined;
+  const [path = '', anchor] = page.split('#');
+  const address = docsUrl.replaceAll('{page}', path);
   return anchor === undefined ? address : `${address}#${anchor}`;
 }

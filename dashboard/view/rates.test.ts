@@ -6,7 +6,7 @@ import { ratesOf } from './rates.ts';
 function history(
   ...points: readonly (readonly [number, number | null, number | null])[]
 ): HistoryPoint[] {
-  return points.map(([at, copied, applied]) => [at, copied, 0, applied]);
+  return points.map(([at, copied, applied]) => [at, copied, 0, applied, null]);
 }
 
 describe('ratesOf', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { agoText, axisTime, copySecondsLeft, secondsBetween } from './times.ts';
+import { ageText, agoText, axisTime, copySecondsLeft, secondsBetween } from './times.ts';
 
 const at = '2026-01-01T00:00:00Z';
 
@@ -19,6 +19,17 @@ describe('agoText', () => {
       agoText(at, Date.parse(at) + seconds * 1_000),
     );
     assert.deepEqual(texts, ['just now', '40 s ago', '2 min ago', '2 h ago', '2 d ago']);
+  });
+});
+
+describe('ageText', () => {
+  it('has the largest unit alone, and nothing where the age is not known', () => {
+    const texts = [0, 40, 7_300, 200_000].map((seconds) =>
+      ageText(at, Date.parse(at) + seconds * 1_000),
+    );
+    assert.deepEqual(texts, ['0 s', '40 s', '2 h', '2 d']);
+    assert.equal(ageText(null, Date.parse(at)), '');
+    assert.equal(ageText('soon', Date.parse(at)), '');
   });
 });
 

@@ -14,9 +14,17 @@ export function secondsBetween(
 export function agoText(at: string, nowMs: number): string {
   const seconds = secondsBetween(at, nowMs);
   if (seconds === undefined) return '';
-  if (seconds < 5) return 'just now';
-  const [count = '', unit = ''] = durationText(seconds).split(' ');
-  return `${count} ${unit} ago`;
+  return seconds < 5 ? 'just now' : `${largestUnit(seconds)} ago`;
+}
+
+/** How old something is: `3 min`. Only the largest unit; empty if unknown. */
+export function ageText(createdAt: string | null, nowMs: number): string {
+  const seconds = secondsBetween(createdAt, nowMs);
+  return seconds === undefined ? '' : largestUnit(seconds);
+}
+
+function largestUnit(seconds: number): string {
+  return durationText(seconds).split(' ').slice(0, 2).join(' ');
 }
 
 /** The local time at an end of an axis: with seconds if it spans less than an hour, with the date if more than a day. */

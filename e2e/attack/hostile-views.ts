@@ -22,6 +22,7 @@ export function hostileSummary(name: string, text: TextFor): SyncSummary {
     readiness: { kind: 'stalled', reason: text('reason'), message: text('message') },
     commitReadiness: { isReady: true, message: text('commit') },
     ...{ percent: 50, totalBytes: 1000, copiedBytes: 500, lagSeconds: 3, eventsApplied: 7 },
+    oplogSeconds: 4,
     ...{ createdAt: time, startedAt: text('time'), copiedAt: text('time'), committedAt: time },
     // The list would show the second instead, by a word of its own.
     verifications: verificationsOf(text).slice(0, 1),
@@ -82,7 +83,6 @@ export function hostileDetail(text: TextFor): SyncDetail {
       })),
       hasMore: false,
     },
-    oplogSeconds: 4,
     catchUpSeconds: 5,
   };
 }
@@ -91,6 +91,7 @@ function verificationView(summary: VerificationSummary, text: TextFor): Verifica
   const isDifferent = summary.verdict === 'different';
   return {
     ...{ ...summary, error: text(`error of ${summary.name}`), generation: 1 },
+    reason: text(`reason of ${summary.name}`),
     ...{ documentsCompared: 12, documentsHashed: 5, documentsDone: 3, documentsTotal: 4 },
     kinds: isDifferent ? [{ name: text('kind'), count: 2 }] : [],
     namespaces: isDifferent ? [{ name: text('namespace'), count: 2 }] : [],

@@ -164,7 +164,7 @@ const lookScript = `(hostile) => {
       const isOwn =
         name === 'href' ? /^#(\\/|\\/syncs\\/[\\w.%-]+\\/[\\w.%-]+|content)$/.test(value)
         : name === 'src' ? value === 'assets/dashboard/page/icon.svg'
-        : name === 'style' ? /^width: [\\d.]+%;$/.test(value)
+        : name === 'style' ? /^(width|bottom): [\\d.]+%;$/.test(value)
         : /^(class|id|title|role|alt|type|key|for|value|width|height|datetime|scope|colspan|tabindex|placeholder|autocomplete|selected|viewBox|focusable|d|preserveAspectRatio|aria-[a-z]+|data-(sync|label))$/.test(name);
       if (!isOwn || (name === 'class' && /["'<>{}();:]/.test(value))) strange.push(name + '=' + value.slice(0, 200));
     }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
+import { verification } from '../verification/testing/worlds.ts';
 import { collectionsOf, detailOf, mismatchesOf } from './sync-detail.ts';
 import { summaryOf } from './sync-summary.ts';
 
@@ -64,18 +65,52 @@ describe('the summary of a ClusterSync', () => {
   });
 });
 
+describe('the lag and the oplog of a ClusterSync', () => {
+  const behind = (lagTimeSeconds: number, estimatedOplogTimeRemainingSeconds: number | null) => ({
+    ...{ lagTimeSeconds, estimatedOplogTimeRemainingSeconds },
+  });
+  const figures = (status: ClusterSyncStatus): readonly (number | null)[] => {
+    const { lagSeconds, oplogSeconds } = summaryOf(syncWith(status), []);
+    return [lagSeconds, oplogSeconds];
+  };
+
+  it('are known during the copy, too, when the status has no lag', () => {
+    const instances = [instance('a', behind(600, 90)), instance('b', behind(400, 60))];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [600, 60]);
+    // In other phases, the operator knows whether a lag has a meaning.
+    assert.deepEqual(figures({ phase: 'Paused', instances }), [null, 60]);
+    assert.deepEqual(
+      figures({ phase: 'ChangeApplication', lagTimeSeconds: 3, instances }),
+      [3, 60],
+    );
+  });
+
+  it('are not those of an instance that does not answer', () => {
+    const silent = { ...instance('b', behind(400, 60)), error: 'no answer within 5000 ms' };
+    const instances = [instance('a', behind(600, 90)), silent];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [null, 90]);
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances: [silent] }), [null, null]);
+  });
+
+  it('are not known where the syncer does not know them: a sharded source has no oplog to read', () => {
+    const instances = [instance('a', behind(600, null))];
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [600, null]);
+    assert.deepEqual(figures({}), [null, null]);
+  });
+});
+
 describe('the detail of a ClusterSync', () => {
-  it('has the shortest oplog, the longest way to go, and each warning once', () => {
+  it('has the longest way to go, and each warning once', () => {
     const detail = detailOf(
       syncWith({
         coordinatorID: 'b',
         instances: [
           instance('a', {
-            ...{ estimatedOplogTimeRemainingSeconds: 90, estimatedSecondsToCatchUp: 4 },
+            estimatedSecondsToCatchUp: 4,
             warnings: ['one', 'two'],
           }),
           instance('b', {
-            ...{ estimatedOplogTimeRemainingSeconds: 60, estimatedSecondsToCatchUp: 9 },
+            estimatedSecondsToCatchUp: 9,
             ...{ warnings: ['two', 3], indexBuilding: { indexesBuilt: 1, totalIndexesToBuild: 5 } },
           }),
         ],
@@ -83,7 +118,7 @@ describe('the detail of a ClusterSync', () => {
       [],
       nothingAsked,
     );
-    assert.deepEqual([detail.oplogSeconds, detail.catchUpSeconds], [60, 9]);
+    assert.equal(detail.catchUpSeconds, 9);
     assert.deepEqual(detail.warnings, ['one', 'two']);
     assert.deepEqual(detail.indexes, { built: 1, total: 5 });
     assert.deepEqual(
@@ -107,6 +142,43 @@ describe('the detail of a ClusterSync', () => {
   it('does not know when it has caught up, where one instance does not', () => {
     const instances = [instance('a', { estimatedSecondsToCatchUp: 4 }), instance('b', {})];
     assert.equal(detailOf(syncWith({ instances }), [], nothingAsked).catchUpSeconds, null);
+  });
+});
+
+describe('a verification on the page of its ClusterSync', () => {
+  const condition = (type: string, status: 'True' | 'False', reason: string) => ({
+    ...{ type, status, reason, message: `because of ${reason}` },
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  });
+  const problem = (
+    error: string | undefined,
+    ...conditions: ReturnType<typeof condition>[]
+  ): unknown => {
+    const verifier = error === undefined ? {} : { error };
+    const one = verification({ conditions, verifier });
+    const [shown] = detailOf(syncWith({}), [one], nothingAsked).verifications;
+    return [shown?.error, shown?.reason];
+  };
+
+  it('says why it has ended without a verdict, or cannot go on', () => {
+    assert.deepEqual(
+      problem(
+        undefined,
+        condition('Ready', 'False', 'CheckFailed'),
+        condition('Stalled', 'True', 'CheckFailed'),
+      ),
+      ['because of CheckFailed', 'CheckFailed'],
+    );
+  });
+
+  it('says what it waits for, with the reason', () => {
+    const ready = condition('Ready', 'False', 'ClusterUnreachable');
+    assert.deepEqual(problem('no answer', ready), ['no answer', 'ClusterUnreachable']);
+    assert.deepEqual(problem('no answer'), ['no answer', null]);
+  });
+
+  it('says nothing while it only compares', () => {
+    assert.deepEqual(problem(undefined, condition('Ready', 'False', 'Checking')), [null, null]);
   });
 });
 

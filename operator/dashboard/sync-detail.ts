@@ -21,6 +21,7 @@ import type {
 } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync, InstanceStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
+import { findCondition } from '../kube/conditions.ts';
 import { verificationSummaryOf } from './sync-summary.ts';
 
 /** What is known about a sync apart from its resources. */
@@ -94,7 +95,7 @@ function verificationOf(
   const { status } = verification;
   return {
     ...verificationSummaryOf(verification),
-    error: status?.verifier?.error ?? null,
+    ...problemOf(status),
     ...verificationFigures(readVerification(status?.verifier?.progress)),
     kinds: (status?.mismatches?.byKind ?? []).map(({ kind, count }) => ({ name: kind, count })),
     namespaces: (status?.mismatches?.namespaces ?? []).map(({ namespace, count }) => {
@@ -103,4 +104,13 @@ function verificationOf(
     list: list ?? null,
     reportCommand: status?.report?.command ?? null,
   };
+}
+
+/** A verification that cannot continue, or has ended without a verdict, says why only in its conditions. */
+function problemOf(status: SyncVerification['status']): Pick<VerificationView, 'error' | 'reason'> {
+  const stalled = findCondition(status?.conditions, 'Stalled');
+  if (stalled?.status === 'True') return { error: stalled.message, reason: stalled.reason };
+  const error = status?.verifier?.error ?? null;
+  const ready = findCondition(status?.conditions, 'Ready');
+  return { error, reason: error === null ? null : (ready?.reason ?? null) };
 }

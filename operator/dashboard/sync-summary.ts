@@ -33,8 +33,7 @@ export function summaryOf(
     readiness: readinessOf(sync),
     percent: status?.totals?.percent ?? null,
     ...summaryFigures((status?.instances ?? []).map(({ progress }) => readProgress(progress))),
-    // The operator knows when a lag is meaningful: not while documents are copied.
-    lagSeconds: status?.lagTimeSeconds ?? null,
+    ...lagAndOplog(status),
     commitReadiness: commitReadinessOf(sync),
     readyInstances: status?.readyInstances ?? null,
     createdAt: metadata.creationTimestamp ?? null,
@@ -43,6 +42,22 @@ export function summaryOf(
     committedAt: status?.committedAt ?? null,
     verifications: verifications.map(verificationSummaryOf),
   };
+}
+
+/**
+ * The status has no lag while documents are copied: then there is nothing yet that could be ready for a commit. But the oplog has to hold
+ * what is to be read after the copy, so here it counts. Of an instance that does not answer, the figures are old.
+ */
+function lagAndOplog(
+  status: ClusterSync['status'],
+): Pick<SyncSummary, 'lagSeconds' | 'oplogSeconds'> {
+  const instances = status?.instances ?? [];
+  const fresh = instances.filter(({ error }) => error === undefined);
+  const { lagSeconds, oplogSeconds } = summaryFigures(
+    fresh.map(({ progress }) => readProgress(progress)),
+  );
+  const isCopying = status?.phase === 'InitialCopy' && fresh.length === instances.length;
+  return { lagSeconds: status?.lagTimeSeconds ?? (isCopying ? lagSeconds : null), oplogSeconds };
 }
 
 /** The row of a SyncVerification. */

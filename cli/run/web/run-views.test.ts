@@ -163,6 +163,16 @@ describe('what the page of a run shows', () => {
     assert.doesNotMatch(JSON.stringify(shown), /secret|65a0/);
   });
 
+  it('has the name of the error of a verification, if it has one', () => {
+    const reasonFor = (error: string | null): readonly unknown[] => {
+      const view = viewOf(syncOf(applying), verified({ verdict: null, error }));
+      return runDetail(stateOf(view), null).verifications.map((each) => [each.error, each.reason]);
+    };
+    assert.deepEqual(reasonFor('CheckFailed: it is'), [['CheckFailed: it is', 'CheckFailed']]);
+    assert.deepEqual(reasonFor('out of luck'), [['out of luck', null]]);
+    assert.deepEqual(reasonFor(null), [[null, null]]);
+  });
+
   it('knows when all was copied and committed, where it has seen that', () => {
     const at = (second: number): Date => new Date(Date.UTC(2026, 0, 1, 0, 0, second));
     const facts = { source: 'old', destination: 'new', commit: 'asks', isVerified: true } as const;

@@ -13,6 +13,7 @@ import type {
   VerificationSummary,
   VerificationView,
 } from '../../../dashboard/api/sync-view.ts';
+import { errorInText } from '../../../sync-api/answer-error.ts';
 import { detailFigures, percentOfCopy, summaryFigures } from '../../../sync-api/sync-figures.ts';
 import { copyInfo, type ReportedProgress } from '../../../sync-api/syncer-answers.ts';
 import type { SyncProgress } from '../../api/combine.ts';
@@ -54,7 +55,8 @@ export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration
 export function runSummary(state: RunState): SyncSummary {
   const { source, destination, beganAt, copiedAt, committedAt, view } = state;
   const sync = view?.sync;
-  const { totalBytes, copiedBytes, lagSeconds, eventsApplied } = sync ?? summaryFigures([]);
+  const { totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds } =
+    sync ?? summaryFigures([]);
   const startedAt = sync?.startedAt ?? null;
   const isNew = startedAt === null || startedAt >= beganAt;
   return {
@@ -62,7 +64,7 @@ export function runSummary(state: RunState): SyncSummary {
     phase: phaseOf(state),
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
-    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied },
+    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds },
     commitReadiness: commitReadinessOf(state),
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.
@@ -78,8 +80,7 @@ export function runDetail(
   collections: CollectionsView | null,
 ): SyncDetail {
   const sync = view?.sync;
-  const { catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings } =
-    sync ?? detailFigures([]);
+  const { catchUpSeconds, indexes, reconciliation, heldBack, warnings } = sync ?? detailFigures([]);
   const isReady = view !== undefined && view.warning === undefined && end === undefined;
   return {
     instances: (sync?.instances ?? []).map((instance) =>
@@ -90,7 +91,7 @@ export function runDetail(
     conditions: [],
     findings: [],
     events: null,
-    ...{ catchUpSeconds, oplogSeconds, indexes, reconciliation, heldBack, warnings },
+    ...{ catchUpSeconds, indexes, reconciliation, heldBack, warnings },
   };
 }
 
@@ -227,6 +228,7 @@ function verificationView(verification: VerificationProgress): VerificationView 
   return {
     ...verificationSummary(verification),
     error,
+    reason: error === null ? null : (errorInText(error).name ?? null),
     ...verificationFigures(reported),
     kinds: reported.mismatchKinds,
     namespaces: reported.mismatchNamespaces,

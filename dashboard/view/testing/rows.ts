@@ -21,6 +21,7 @@ export function rowOf(name: string, different: Partial<SyncRow> = {}): SyncRow {
     copiedBytes: 1_000,
     lagSeconds: 1,
     eventsApplied: 10,
+    oplogSeconds: 7_200,
     commitReadiness: { isReady: false, message: 'the lag is 20 s' },
     readyInstances: '1/1',
     createdAt: '2026-01-01T00:00:00Z',

@@ -46,7 +46,7 @@ function ago(minutes: number): string {
 const ordinary = {
   carriedOutBy: 'operator',
   ...{ namespace: 'shop', source: 'replica-set-fra1', destination: 'atlas-eu-central' },
-  ...{ isReversed: false, readyInstances: '1/1', eventsApplied: null },
+  ...{ isReversed: false, readyInstances: '1/1', eventsApplied: null, oplogSeconds: 200_000 },
   ...{ startedAt: null, copiedAt: null, committedAt: null, verifications: [] },
   commitReadiness: { isReady: false, message: 'not every instance can commit' },
 } as const;
@@ -170,6 +170,7 @@ function detailOf(summary: SyncSummary): SyncDetail {
       ...verification,
       ...{
         error: null,
+        reason: null,
         generation: 0,
         documentsCompared: 1_250_000,
         documentsHashed: 12_500,
@@ -186,7 +187,6 @@ function detailOf(summary: SyncSummary): SyncDetail {
     findings: [],
     warnings: [],
     events: { shown: [], hasMore: false },
-    oplogSeconds: 200_000,
     catchUpSeconds: 0,
   };
 }

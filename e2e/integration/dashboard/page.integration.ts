@@ -1,92 +1,40 @@
 import assert from 'node:assert/strict';
 import type { SyncReport } from '../../../dashboard/api/messages.ts';
-import {
-  startDashboard,
-  type DashboardOptions,
-  type DashboardServer,
-} from '../../../dashboard/server/dashboard-server.ts';
-import { createLogger } from '../../../service/logger.ts';
 import { packageVersion } from '../../../service/package-version.ts';
 import { bytesText, countText } from '../../../service/quantities.ts';
-import { TestBrowser, type Viewing, type WatchedPage } from '../../ground/browser/browser.ts';
+import type { WatchedPage } from '../../ground/browser/browser.ts';
+import { MadeUpDashboard, phone } from './made-up-dashboard.ts';
 import { busyDetail, differentVerification } from './made-up-details.ts';
-import { MadeUpSyncs } from './made-up-syncs.ts';
 
-const phone = { width: 390, height: 844 } as const;
 const token = 'open sesame';
 
 describe('the page of the dashboard, in Chromium', () => {
-  let browser: TestBrowser;
-  let source: MadeUpSyncs;
-  let server: DashboardServer;
-
-  before(async () => {
-    browser = await TestBrowser.start();
-  });
-
-  afterEach(async () => {
-    await server[Symbol.asyncDispose]();
-  });
-
-  after(async () => {
-    await browser[Symbol.asyncDispose]();
-  });
-
-  async function serve(
-    count: number,
-    options: Partial<Pick<DashboardOptions, 'port' | 'token' | 'docsUrl'>> = {},
-  ): Promise<void> {
-    source = new MadeUpSyncs(count);
-    const logger = createLogger('test', 'fatal');
-    server = await startDashboard({ host: '127.0.0.1', port: 0, source, logger, ...options });
-  }
-
-  async function open(hash = '', viewing: Viewing = {}): Promise<WatchedPage> {
-    const watched = await browser.open(viewing);
-    await watched.page.goto(`http://127.0.0.1:${server.port}/${hash}`);
-    await watched.page.waitForSelector('.is-live');
-    await watched.page.waitForSelector(hash === '' ? '#list' : '.figures');
-    return watched;
-  }
-
-  /** Nothing in the console, and nothing asked of anybody else. */
-  function assertQuiet({ complaints, requests }: WatchedPage): void {
-    assert.deepEqual(complaints, []);
-    const hosts = new Set(requests.map(({ host }) => host));
-    assert.deepEqual([...hosts], [`127.0.0.1:${server.port}`]);
-  }
-
-  /** The key of the first sync in a phase. */
-  function keyOf(phase: string): string {
-    const found = source.summaries().find((sync) => sync.phase === phase);
-    assert.ok(found);
-    return found.key;
-  }
+  const dashboard = new MadeUpDashboard();
 
   it('shows 500 syncs, and what changes in one of them', async () => {
-    await serve(500);
-    await using watched = await open();
+    await dashboard.serve(500);
+    await using watched = await dashboard.open();
     const { page } = watched;
     assert.equal(await page.locator('#list > li').count(), 500);
-    const key = keyOf('InitialCopy');
+    const key = dashboard.keyOf('InitialCopy');
     const line = page.locator(`[data-sync="${key}"]`);
     await page.evaluate(`document.querySelector('[data-sync="${key}"]').dataset.mark = 'same'`);
-    source.change(key, { percent: 98, lagSeconds: 4_321 });
+    dashboard.source.change(key, { percent: 98, lagSeconds: 4_321 });
     await line.getByText('98 %').waitFor();
     await line.getByText('1 h 12 min').waitFor();
     assert.equal(await line.getAttribute('data-mark'), 'same');
-    source.syncs.delete(key);
+    dashboard.source.syncs.delete(key);
     await page.getByText('499 syncs').waitFor();
     assert.equal(await line.count(), 0);
     await page.getByRole('banner').getByText(packageVersion(), { exact: true }).waitFor();
     await watched.keepPicture('overview-500-light');
-    assertQuiet(watched);
+    dashboard.assertQuiet(watched);
   });
 
   it('finds a sync by keyboard alone, and comes back to it', async () => {
-    await serve(500);
-    const key = keyOf('Paused');
-    await using watched = await open();
+    await dashboard.serve(500);
+    const key = dashboard.keyOf('Paused');
+    await using watched = await dashboard.open();
     const { page } = watched;
     await page.keyboard.press('/');
     await page.keyboard.type(key.replace('/', ' '));
@@ -105,12 +53,12 @@ describe('the page of the dashboard, in Chromium', () => {
     await page.keyboard.press('j');
     await page.keyboard.press('k');
     await page.locator('#list > li:first-child a:focus').waitFor();
-    assertQuiet(watched);
+    dashboard.assertQuiet(watched);
   });
 
   it('narrows the list down to a group, and says so in words', async () => {
-    await serve(100);
-    await using watched = await open();
+    await dashboard.serve(100);
+    await using watched = await dashboard.open();
     const { page } = watched;
     await page.getByRole('button', { name: '8 Need attention' }).click();
     assert.equal(await page.locator('#list > li').count(), 8);
@@ -127,17 +75,17 @@ describe('the page of the dashboard, in Chromium', () => {
   });
 
   it('shows of one sync what the API says of it, and what becomes of it', async () => {
-    await serve(30);
-    const key = keyOf('InitialCopy');
-    source.details.set(key, busyDetail);
-    await using watched = await open(`#/syncs/${key}`);
+    await dashboard.serve(30);
+    const key = dashboard.keyOf('InitialCopy');
+    dashboard.source.details.set(key, busyDetail);
+    await using watched = await dashboard.open(`#/syncs/${key}`);
     const { page } = watched;
-    source.change(key, {
+    dashboard.source.change(key, {
       ...{ copiedBytes: 123_456_789_012, totalBytes: 234_567_890_123, percent: 52 },
       lagSeconds: 77,
     });
     await page.getByText('52 % of 235 GB').waitFor();
-    const answer = await fetch(`http://127.0.0.1:${server.port}/api/v1/syncs/${key}`);
+    const answer = await fetch(`http://127.0.0.1:${dashboard.server.port}/api/v1/syncs/${key}`);
     const report = (await answer.json()) as SyncReport;
     assert.equal(report.row.copiedBytes, 123_456_789_012);
     assert.equal(
@@ -160,7 +108,7 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.equal(await page.getByText('no answer within 5000 ms').count(), 1);
     // The charts say in words, too, where they have come to.
     assert.equal(report.row.lagSeconds, 77);
-    await page.getByRole('img', { name: 'Lag: 1 min 17 s now, at most ' }).waitFor();
+    await page.getByRole('img', { name: 'lag 1 min 17 s now, at most ' }).waitFor();
     await page.getByRole('img', { name: /^Copy rate: [\d.]+ [kMGT]?B\/s now, at most / }).waitFor();
     const eventsShown = page.getByRole('region', { name: 'Events' });
     assert.deepEqual(
@@ -177,11 +125,11 @@ describe('the page of the dashboard, in Chromium', () => {
     assert.equal(await page.locator('.collections > li').count(), 12);
     await page.getByRole('button', { name: 'Show 88 more' }).click();
     assert.equal(await page.locator('.collections > li').count(), 100);
-    source.change(key, { percent: 100, eventsApplied: 4_321 });
+    dashboard.source.change(key, { percent: 100, eventsApplied: 4_321 });
     await page.getByRole('img', { name: /^Change rate: [\d.,]+\/s now, at most / }).waitFor();
-    source.change(key, { phase: 'Committed' });
+    dashboard.source.change(key, { phase: 'Committed' });
     await page.locator('.title .pill', { hasText: 'Committed' }).waitFor();
-    source.syncs.delete(key);
+    dashboard.source.syncs.delete(key);
     await page.getByText('There is no such sync').waitFor();
     // The answer that it is gone is a line in the console of the browser.
     assert.deepEqual(
@@ -191,11 +139,11 @@ describe('the page of the dashboard, in Chromium', () => {
   });
 
   it('counts differences that say the same', async () => {
-    await serve(30);
-    const key = keyOf('Committed');
-    source.details.set(key, { verifications: [differentVerification] });
-    source.change(key, { verifications: [differentVerification] });
-    await using watched = await open(`#/syncs/${key}`);
+    await dashboard.serve(30);
+    const key = dashboard.keyOf('Committed');
+    dashboard.source.details.set(key, { verifications: [differentVerification] });
+    dashboard.source.change(key, { verifications: [differentVerification] });
+    await using watched = await dashboard.open(`#/syncs/${key}`);
     const rows = watched.page.locator('.mismatches tbody tr');
     assert.deepEqual(
       (await rows.allInnerTexts()).map((text) => text.split('\t').map((cell) => cell.trim())),
@@ -211,14 +159,14 @@ describe('the page of the dashboard, in Chromium', () => {
       /Different\s+212 differences: 8,250,120 documents compared/,
     );
     await watched.page.getByText('Do not use the destination until you know why').waitFor();
-    assertQuiet(watched);
+    dashboard.assertQuiet(watched);
   });
 
   it('has the commands that create the first sync, to be copied', async () => {
-    await serve(0);
-    await using watched = await browser.open();
+    await dashboard.serve(0);
+    await using watched = await dashboard.browser.open();
     const { page } = watched;
-    await page.goto(`http://127.0.0.1:${server.port}/`);
+    await page.goto(`http://127.0.0.1:${dashboard.server.port}/`);
     await page.getByText('There are no ClusterSyncs yet').waitFor();
     assert.equal(await page.locator('.command').count(), 3);
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -229,59 +177,89 @@ describe('the page of the dashboard, in Chromium', () => {
       await page.evaluate('navigator.clipboard.readText()'),
       await last.locator('code').innerText(),
     );
-    assertQuiet(watched);
+    dashboard.assertQuiet(watched);
   });
 
   it('has the command that commits a sync that is ready, and says when nothing verifies it', async () => {
-    await serve(30);
-    const key = keyOf('ChangeApplication');
+    await dashboard.serve(30);
+    const key = dashboard.keyOf('ChangeApplication');
     const commitReadiness = { isReady: true, message: 'every instance can commit' };
-    source.change(key, { commitReadiness, carriedOutBy: 'operator', verifications: [] });
-    source.details.set(key, { verifications: [] });
-    await using watched = await open(`#/syncs/${key}`);
+    dashboard.source.change(key, { commitReadiness, carriedOutBy: 'operator', verifications: [] });
+    dashboard.source.details.set(key, { verifications: [] });
+    await using watched = await dashboard.open(`#/syncs/${key}`);
     const [namespace = '', name = ''] = key.split('/');
     const command = `kubectl clustersync commit ${name} --namespace ${namespace}`;
     assert.equal(await watched.page.locator('.command code').innerText(), command);
     const tile = watched.page.locator('.tile', { hasText: 'Verified' });
     assert.match(await tile.innerText(), /None\s+nothing compares the data/);
-    assertQuiet(watched);
+    dashboard.assertQuiet(watched);
   });
 
   it('leads from a reason to what to do about it, if it knows where the documentation is', async () => {
     const docsUrl = 'https://docs.example.dev/{page}.html';
-    await serve(30, { docsUrl });
-    const key = keyOf('Stalled');
+    await dashboard.serve(30, { docsUrl });
+    const key = dashboard.keyOf('Stalled');
     const reason = 'OplogRolledOver';
     const readiness = { kind: 'stalled', reason, message: 'it is gone' } as const;
-    source.change(key, { readiness });
+    dashboard.source.change(key, { readiness });
     const conditions = [
       { type: 'Ready', status: 'False', reason, message: 'it is gone' },
       { type: 'Stalled', status: 'True', reason, message: 'it is gone' },
       { type: 'InitialCopyDone', status: 'True', reason: 'Started', message: 'it is done' },
     ].map((each) => ({ ...each, since: '2026-01-01T00:00:00Z' }));
-    source.details.set(key, { conditions });
-    await using watched = await open(`#/syncs/${key}`);
+    dashboard.source.details.set(key, { conditions });
+    await using watched = await dashboard.open(`#/syncs/${key}`);
     const addresses = async ({ page }: WatchedPage): Promise<unknown> =>
       await page.evaluate(`[...document.querySelectorAll('a.help')].map(({ href }) => href)`);
     const runbook = 'https://docs.example.dev/runbooks/oplog-rolled-over.html';
     assert.deepEqual(await addresses(watched), [runbook, runbook, runbook]);
     assert.deepEqual(await watched.inaccessible(), []);
-    assertQuiet(watched);
-    await server[Symbol.asyncDispose]();
-    const made = source;
-    await serve(0);
-    for (const sync of made.summaries()) source.put(sync);
-    source.details.set(key, { conditions });
-    await using without = await open(`#/syncs/${key}`);
+    dashboard.assertQuiet(watched);
+    await dashboard.server[Symbol.asyncDispose]();
+    const made = dashboard.source;
+    await dashboard.serve(0);
+    for (const sync of made.summaries()) dashboard.source.put(sync);
+    dashboard.source.details.set(key, { conditions });
+    await using without = await dashboard.open(`#/syncs/${key}`);
     await without.page.getByRole('region', { name: 'Conditions' }).waitFor();
     assert.deepEqual(await addresses(without), []);
   });
 
-  it('asks for the token, and says when it is another', async () => {
-    await serve(30, { token });
-    await using watched = await browser.open();
+  it('leads from what keeps a verification from its verdict, and from differences, to what to do', async () => {
+    await dashboard.serve(30, { docsUrl: 'https://docs.example.dev/{page}.html' });
+    const key = dashboard.keyOf('ChangeApplication');
+    const failed = { phase: 'Failed', verdict: null, mismatches: null, list: null } as const;
+    const verifications = [
+      { ...differentVerification, name: 'first' },
+      { ...differentVerification, ...failed, name: 'second' },
+    ].map((one) =>
+      one.name === 'first'
+        ? one
+        : { ...one, error: 'the verification cannot continue: no', reason: 'CheckFailed' },
+    );
+    dashboard.source.change(key, { verifications });
+    dashboard.source.details.set(key, { verifications });
+    await using watched = await dashboard.open(`#/syncs/${key}`);
     const { page } = watched;
-    await page.goto(`http://127.0.0.1:${server.port}/`);
+    const helpIn = async (name: string): Promise<readonly (string | null)[]> => {
+      const links = page.getByRole('region', { name }).getByRole('link', { name: 'What to do' });
+      return await Promise.all(
+        (await links.all()).map(async (link) => await link.getAttribute('href')),
+      );
+    };
+    await page.getByText('the verification cannot continue: no').waitFor();
+    const runbook = 'https://docs.example.dev/runbooks/verification';
+    assert.deepEqual(await helpIn('Verification first'), [`${runbook}-different.html`]);
+    assert.deepEqual(await helpIn('Verification second'), [`${runbook}-stalled.html`]);
+    assert.deepEqual(await watched.inaccessible(), []);
+    dashboard.assertQuiet(watched);
+  });
+
+  it('asks for the token, and says when it is another', async () => {
+    await dashboard.serve(30, { token });
+    await using watched = await dashboard.browser.open();
+    const { page } = watched;
+    await page.goto(`http://127.0.0.1:${dashboard.server.port}/`);
     await page.getByLabel('Token').fill('open barley');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -300,12 +278,12 @@ describe('the page of the dashboard, in Chromium', () => {
   });
 
   it('continues by itself when the operator comes back', async () => {
-    await serve(30);
-    await using watched = await open();
+    await dashboard.serve(30);
+    await using watched = await dashboard.open();
     const { page } = watched;
-    await server[Symbol.asyncDispose]();
+    await dashboard.server[Symbol.asyncDispose]();
     await page.waitForSelector('.is-reconnecting');
-    await serve(31, { port: server.port });
+    await dashboard.serve(31, { port: dashboard.server.port });
     await page.getByText('31 syncs').waitFor();
     await page.waitForSelector('.is-live');
   });
@@ -313,25 +291,25 @@ describe('the page of the dashboard, in Chromium', () => {
   for (const colorScheme of ['light', 'dark'] as const) {
     it(`can be used by everybody: ${colorScheme}`, async () => {
       // Each kind of row several times.
-      await serve(100);
-      const copying = keyOf('InitialCopy');
-      source.details.set(copying, {
+      await dashboard.serve(100);
+      const copying = dashboard.keyOf('InitialCopy');
+      dashboard.source.details.set(copying, {
         ...busyDetail,
         verifications: [{ ...differentVerification, verdict: null, phase: 'Checking' }],
       });
-      const different = source.summaries().find(({ verifications: [first] }) => {
+      const different = dashboard.source.summaries().find(({ verifications: [first] }) => {
         return first?.verdict === 'different';
       });
       assert.ok(different);
-      source.details.set(different.key, { verifications: [differentVerification] });
+      dashboard.source.details.set(different.key, { verifications: [differentVerification] });
       const places = { overview: '', copy: copying, different: different.key };
       for (const [name, key] of Object.entries(places)) {
         const hash = key === '' ? '' : `#/syncs/${key}`;
-        await using watched = await open(hash, { colorScheme });
+        await using watched = await dashboard.open(hash, { colorScheme });
         assert.deepEqual(await watched.inaccessible(), [], name);
         await watched.keepPicture(`${name}-${colorScheme}`, { isWhole: key !== '' });
-        assertQuiet(watched);
-        await using narrow = await open(hash, { colorScheme, ...phone });
+        dashboard.assertQuiet(watched);
+        await using narrow = await dashboard.open(hash, { colorScheme, ...phone });
         assert.equal(await narrow.overflow(), 0, name);
         await narrow.keepPicture(`${name}-phone-${colorScheme}`);
       }

@@ -57,6 +57,9 @@ describe('the page of clustersync run --web, with real deployments and in Chromi
     await cli.untilSays(/Type commit and press Enter/);
     await page.getByText('No differences so far.').waitFor();
 
+    const chart = /^Lag and oplog in the last .+: lag \d.+; oplog lasts \d.+ now, at least \d/;
+    await page.getByRole('img', { name: chart }).waitFor();
+
     const answer = await fetch(`${address}api/v1/syncs/run/migration`);
     const { row, instances, collections, events } = (await answer.json()) as SyncReport;
     const { copiedBytes } = row;
