@@ -7,6 +7,7 @@ import type { VerificationProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { assertProven } from './assert-proven.ts';
 import { createGuardedFolder, type GuardedFolder } from './guarded-folder.ts';
+import { hasEnded } from './has-ended.ts';
 import { until } from './until.ts';
 import { defaultDeadlineMs } from './default-deadline.ts';
 
@@ -56,8 +57,9 @@ export class VerifierProcess implements AsyncDisposable {
     }
   }
 
+  /** Undefined once it has ended. */
   get pid(): number | undefined {
-    return this.#child?.pid;
+    return this.#child && !hasEnded(this.#child) ? this.#child.pid : undefined;
   }
 
   /** `http://127.0.0.1:<port>`; another one after each restart. */

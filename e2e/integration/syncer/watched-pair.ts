@@ -14,17 +14,9 @@ import {
 import { checkTrace } from '../../model/trace.ts';
 import { forward } from './cluster-pair.ts';
 import { PersistentOperator } from './persistent-operator.ts';
+import type { WatchedWork } from './each-write-fails.ts';
 import { isReversiblePair } from './skip-reversal.ts';
 import { WriteWatch, type PlannedFault } from './write-faults.ts';
-
-/** Two replica sets between which syncs run one after the other, with a watch on what they write. */
-export interface WatchedPair extends AsyncDisposable {
-  /**
-   * Runs a sync through all its phases, of which one write meets a fault. Rejects unless it has ended with both sides equal.
-   * @returns what it has written to both sides, in short, and which of it has met the fault.
-   */
-  sync(planned?: PlannedFault): Promise<Pick<WriteWatch, 'order' | 'met'>>;
-}
 
 /** Documents that there are to copy. */
 const items = 60;
@@ -38,8 +30,11 @@ const documents = {
   reversed: { items: 63, late: 1, log: 10, 'made here': 1, name: 2 },
 } as const;
 
-/** Starts both sides. */
-export async function startWatchedPair(): Promise<WatchedPair> {
+/**
+ * Starts two replica sets between which syncs run one after the other, each through all its phases, with a watch on what is written to
+ * both sides. A run rejects unless its sync has ended with both sides equal.
+ */
+export async function startWatchedPair(): Promise<WatchedWork> {
   await using stack = new AsyncDisposableStack();
   const [source, destination] = await Promise.all(
     (['source', 'destination'] as const).map(async (name) =>
@@ -51,7 +46,10 @@ export async function startWatchedPair(): Promise<WatchedPair> {
     stack.use(new MongoClient(set.uri('admin', { w: 'majority' }))),
   );
   assert.ok(there && here);
-  const watch = new WriteWatch([source, destination]);
+  const watch = new WriteWatch([source, destination], {
+    stateDatabase: 'clustersync_internal',
+    periodic: /(heartbeatAt|renewedAt|eventsApplied,heartbeatAt)\)$|^appendOplogNote/,
+  });
   const isReversible = await isReversiblePair();
   const assertEqual = async (): Promise<void> => {
     await assertEqualClusters(source.set.uri('admin'), destination.set.uri('admin'));
@@ -100,7 +98,7 @@ export async function startWatchedPair(): Promise<WatchedPair> {
   let idle: SyncerProcess | undefined;
   const moved = stack.move();
   return {
-    async sync(planned) {
+    async run(planned) {
       watch.begin();
       await Promise.all([emptyCluster(there), emptyCluster(here)]);
       await using own = new AsyncDisposableStack();

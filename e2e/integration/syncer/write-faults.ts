@@ -29,16 +29,23 @@ const shutdownInProgress = { code: 91, codeName: 'ShutdownInProgress' } as const
 /** and nothing after this one. */
 const interrupted = { code: 11_601, codeName: 'Interrupted' } as const;
 
-/** Which write of a sync meets which fault. */
+/** Which write meets which fault. */
 export interface PlannedFault {
   readonly fault: WriteFault;
   /** The how many-th, from 1 on. */
   readonly n: number;
 }
 
-/** What comes at intervals, so that a sync sends as many as it takes long: the first ones of each kind stand for all. */
-const periodic = /(heartbeatAt|renewedAt|eventsApplied,heartbeatAt)\)$|^appendOplogNote/;
+/** What comes at intervals, so that a program sends as many as it takes long: the first ones of each kind stand for all. */
 const maxOfPeriodic = 3;
+
+/** Whose writes are watched. */
+export interface WatchedProgram {
+  /** The database with its own state, of whose writes the fields are told apart. */
+  readonly stateDatabase: string;
+  /** The writes that come at intervals. */
+  readonly periodic: RegExp;
+}
 
 /** A planned fault. */
 interface Plan extends PlannedFault {
@@ -46,15 +53,17 @@ interface Plan extends PlannedFault {
   readonly kill: () => void;
 }
 
-/** The writes that a sync sends to both sides, and the fault that one of them meets. */
+/** The writes that a program sends to some servers, and the fault that one of them meets. */
 export class WriteWatch {
+  readonly #program: WatchedProgram;
   readonly #counts = new Map<string, number>();
   #order: string[] = [];
   #plan: Plan | undefined;
   /** What the driver repeats has the same transaction as the write that has met its fault. */
   #met: { readonly transaction: string | undefined } | undefined;
 
-  constructor(sides: readonly ProxiedReplicaSet[]) {
+  constructor(sides: readonly ProxiedReplicaSet[], program: WatchedProgram) {
+    this.#program = program;
     for (const { proxies } of sides)
       for (const proxy of proxies) proxy.judge((bytes) => this.#judge(bytes));
   }
@@ -85,7 +94,8 @@ export class WriteWatch {
     const plan = this.#plan;
     if (plan && transaction !== undefined && transaction === this.#met?.transaction)
       return repeats(plan) ? encounterOf(plan, bytes, transaction) : undefined;
-    const write = command ? describeWrite(command) : `${kind}, of several chunks`;
+    const { stateDatabase, periodic } = this.#program;
+    const write = command ? describeWrite(command, stateDatabase) : `${kind}, of several chunks`;
     const nth = (this.#counts.get(write) ?? 0) + 1;
     this.#counts.set(write, nth);
     if (periodic.test(write) && nth > maxOfPeriodic) return undefined;
@@ -129,16 +139,16 @@ function encounterOf(
   }
 }
 
-/** The same for each write that does the same to the same: its command, namespace, and, of the state, the fields that it changes. */
-function describeWrite(command: Document): string {
+/** The same text for each write that does the same to the same: its command, namespace, and, of the state, the fields that it changes. */
+function describeWrite(command: Document, stateDatabase: string): string {
   const [name = ''] = Object.keys(command);
   const target: unknown = command[name];
   const namespace = `${String(command['$db'])}${typeof target === 'string' ? `.${target}` : ''}`;
-  return [name, namespace, ...changedFields(command)].join(' ');
+  const isOfState = command['$db'] === stateDatabase;
+  return [name, namespace, ...(isOfState ? changedFields(command) : [])].join(' ');
 }
 
 function changedFields(command: Document): string[] {
-  if (command['$db'] !== 'clustersync_internal') return [];
   const [first] = (command['updates'] ?? []) as readonly { readonly u: Document }[];
   const update: unknown = first?.u ?? command['update'];
   if (typeof update !== 'object' || update === null) return [];
