@@ -18,7 +18,7 @@ export interface SummaryFigures {
   readonly lagSeconds: number | null;
   /** All instances together; null if one does not report it. */
   readonly eventsApplied: number | null;
-  /** Time until the oplog of the source no longer holds what the sync needs: the smallest. */
+  /** Time until the oplog of the source no longer holds what the sync needs: the smallest; null if one instance does not know. */
   readonly oplogSeconds: number | null;
 }
 
@@ -46,7 +46,7 @@ export function summaryFigures(instances: Instances): SummaryFigures {
     copiedBytes: sumOf(known(instances, 'estimatedCopiedBytes')),
     lagSeconds: largest(knownToAll(instances, 'lagTimeSeconds')),
     eventsApplied: sumOf(knownToAll(instances, 'totalEventsApplied')),
-    oplogSeconds: smallest(known(instances, 'estimatedOplogTimeRemainingSeconds')),
+    oplogSeconds: smallest(knownToAll(instances, 'estimatedOplogTimeRemainingSeconds')),
   };
 }
 

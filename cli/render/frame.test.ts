@@ -48,6 +48,7 @@ const nothingMore = {
   copyBytesPerSecond: null,
   eventsPerSecond: null,
   warning: undefined,
+  isCurrent: true,
 };
 
 function drawn(view: View, columns: number, rows: number): string[] {

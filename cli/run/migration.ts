@@ -169,6 +169,7 @@ export class Migration {
     return {
       commitReadiness: this.#readiness,
       sync: this.#sync,
+      isCurrent: progress !== undefined,
       collections: isCopying ? this.#collections : undefined,
       verification: this.#verification,
       copyBytesPerSecond: this.#copied.perSecond,

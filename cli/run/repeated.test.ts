@@ -74,7 +74,7 @@ const flags: Readonly<Record<string, Row>> = {
   limitsFile: ['the same sync', { limitsFile: '{folder}/limits.yaml' }],
   copyWorkers: ['the same sync', { copyWorkers: 3 }],
   applyWorkers: ['the same sync', { applyWorkers: 3 }],
-  verifierMaxBytesPerSecond: ['the same sync', { verifierMaxBytesPerSecond: 7 }],
+  verifierMaxBytesPerSecond: ['the same sync', { verifierMaxBytesPerSecond: 2_000_000 }],
   verifierReadPreference: ['the same sync', { verifierReadPreference: 'secondary' }],
   output: ['the same sync', { output: 'json' }],
   web: ['the same sync', { web: 0 }],

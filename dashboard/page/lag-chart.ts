@@ -6,6 +6,7 @@ import { nearest } from '../view/chart.ts';
 import { docsAddress } from '../view/help.ts';
 import { lagDrawingOf, lagLabel, lagNote } from '../view/lag-and-oplog.ts';
 import { isCopying } from '../view/phase.ts';
+import { steadyRate } from '../view/rates.ts';
 import { axisTime, copySecondsLeft } from '../view/times.ts';
 import { chartFrame } from './chart-frame.ts';
 import { card, empty, helpLink } from './small-parts.ts';
@@ -21,10 +22,22 @@ export function LagChart({ row, history, page }: SyncReport): ComponentChild {
   const [, lag, oplog] = point ?? [0, row.lagSeconds, row.oplogSeconds];
   const time = drawing && point && ` at ${axisTime(point[0], drawing.to - drawing.from)}`;
   const legend = [key('lag', 'Lag', lag), ' ', key('oplog', 'Oplog lasts', oplog), time];
-  if (!drawing) return card(title, legend, empty('The chart starts with the first data points.'));
+  if (!drawing) {
+    const isUnknown = points.length > 1;
+    const why = isUnknown
+      ? 'Neither the lag nor the oplog is known now.'
+      : 'The chart starts with the first data points.';
+    return card(title, legend, empty(why));
+  }
   const { from, to, axis } = drawing;
+  // The rate of some seconds may be that of one large document.
+  const bytesPerSecond = steadyRate(history);
   const note = lagNote(
-    { ...row, isCopying: isCopying(row), copySecondsLeft: copySecondsLeft(row) },
+    {
+      ...row,
+      isCopying: row.percent !== null && isCopying(row),
+      copySecondsLeft: copySecondsLeft({ ...row, bytesPerSecond }),
+    },
     points,
   );
   const frame = {

@@ -78,11 +78,12 @@ function problem(
 }
 
 function findings(verification: VerificationView, docsUrl: PageInfo['docsUrl']): ComponentChild {
-  const { mismatches, kinds, namespaces, list, verdict, reportCommand } = verification;
+  const { mismatches, kinds, namespaces, list, phase, verdict, reportCommand } = verification;
   if (mismatches === null) return empty('Nothing has been compared yet.');
   if (mismatches === 0) {
     return h('p', null, verdict === 'equal' ? 'The data is equal.' : 'No differences so far.');
   }
+  const isUnderWay = verdict === null && !['Failed', 'Succeeded'].includes(phase);
   return h(
     'div',
     { class: 'findings' },
@@ -90,8 +91,9 @@ function findings(verification: VerificationView, docsUrl: PageInfo['docsUrl']):
       'p',
       null,
       h('strong', { class: 'figure' }, countOf(mismatches, 'difference')),
-      verdict === null ? ' so far: they are rechecked before the verdict.' : ' found.',
-      helpLink(differencesHelp(docsUrl)),
+      isUnderWay ? ' so far: they are rechecked before the verdict.' : ' found.',
+      // While writes go through the sync, some are normal: what to do about them would undo the sync.
+      verdict === 'different' && helpLink(differencesHelp(docsUrl)),
     ),
     h('div', { class: 'pair' }, counts('By kind', kinds), counts('By namespace', namespaces)),
     list !== null && list.length > 0 && mismatchTable(list),

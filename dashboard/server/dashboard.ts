@@ -170,8 +170,8 @@ export class Dashboard {
   }
 
   #rowOf(reported: SyncSummary, nowMs: number): SyncRow {
-    // After the commit, the oplog that is reported is that of the destination, for a reversal.
-    const isOver = reported.phase === 'Committed';
+    // From within the commit on, the oplog that is reported is that of the destination, for a reversal.
+    const isOver = ['Committing', 'Committed'].includes(reported.phase);
     const summary = isOver ? { ...reported, oplogSeconds: null } : reported;
     const history = this.#histories.get(summary.key) ?? new History();
     this.#histories.set(summary.key, history);

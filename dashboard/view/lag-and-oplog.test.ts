@@ -116,6 +116,17 @@ describe('the note of lag and oplog', () => {
     assert.equal(page, 'runbooks/oplog-rolled-over');
   });
 
+  it('leads to what to do while little is left, also of a sync that does not run', () => {
+    const short = `Less than an hour is left of the oplog, or less than twice the lag: enlarge it, and let the sync continue. ${atNothing}`;
+    for (const little of [
+      { lagSeconds: null, phase: 'Paused', oplogSeconds: 300 },
+      { lagSeconds: 10, oplogSeconds: 3_599 },
+      { ...copying, oplogSeconds: 2 * hour - 1, copySecondsLeft: 60 },
+    ])
+      assert.deepEqual(note(little), [short, 'runbooks/oplog-window']);
+    assert.equal(note({ lagSeconds: 10, oplogSeconds: 3_600 })[1], undefined);
+  });
+
   it('says why there is only a lag', () => {
     const lagOnly: readonly LagPoint[] = [[0, 2, null]];
     const texts = [

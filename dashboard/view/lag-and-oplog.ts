@@ -113,6 +113,12 @@ export function lagNote(now: LagSituation, points: readonly LagPoint[]): LagNote
       page,
     };
   }
+  if (oplogSeconds < Math.max(shortSeconds, 2 * (lagSeconds ?? 0))) {
+    return {
+      text: `Less than an hour is left of the oplog, or less than twice the lag: enlarge it, and let the sync continue. ${atNothing}`,
+      page,
+    };
+  }
   if (lagSeconds === null) return { text: atNothing };
   // With each second, the lag grows by one, and one less is left of the oplog.
   const seconds = durationText((oplogSeconds - lagSeconds) / 2);
@@ -122,6 +128,9 @@ export function lagNote(now: LagSituation, points: readonly LagPoint[]): LagNote
       : `If no more changes were applied, the lines would cross in about ${seconds}. ${atNothing}`,
   };
 }
+
+/** From where on the syncer warns, too. */
+const shortSeconds = 3_600;
 
 const atNothing = 'If the oplog lasts for 0 s, the sync has lost its position.';
 

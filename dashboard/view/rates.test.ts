@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { HistoryPoint } from '../api/messages.ts';
-import { ratesOf } from './rates.ts';
+import { ratesOf, steadyRate } from './rates.ts';
 
 /** Points of a history: time, bytes copied, events applied. */
 function history(
@@ -57,5 +57,24 @@ describe('ratesOf', () => {
 
   it('has no points for an empty history', () => {
     assert.deepEqual(ratesOf([], 'copied'), []);
+  });
+});
+
+describe('the steady rate of a copy', () => {
+  it('is that of the last minutes, whatever the last seconds were', () => {
+    const points = history(
+      [0, 0, null],
+      [60, 5_000, null],
+      [180, 41_000, null],
+      [181, 41_000, null],
+    );
+    assert.equal(steadyRate(points), (41_000 - 5_000) / 121);
+  });
+
+  it('is unknown in the first minutes, and where the copy restarted', () => {
+    assert.equal(steadyRate(history([0, 0, null], [119, 5_000, null])), null);
+    assert.equal(steadyRate(history([0, 9_000, null], [120, 5_000, null])), null);
+    assert.equal(steadyRate(history([0, null, null], [120, 5_000, null])), null);
+    assert.equal(steadyRate([]), null);
   });
 });

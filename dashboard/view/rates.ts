@@ -26,3 +26,14 @@ export function ratesOf(history: readonly HistoryPoint[], counted: Counted): Cha
     return [at, (now - before) / seconds];
   });
 }
+
+/** What a rate has to be taken over before anybody is alarmed by it. */
+const steadySeconds = 120;
+
+/** The bytes copied per second over the last minutes of a history; null while it is shorter, or where the copy restarted. */
+export function steadyRate(history: readonly HistoryPoint[]): number | null {
+  const [at, copied = null] = history.at(-1) ?? [0];
+  const [since, before = null] = history.findLast(([each]) => each <= at - steadySeconds) ?? [0];
+  if (copied === null || before === null || copied < before) return null;
+  return (copied - before) / (at - since);
+}

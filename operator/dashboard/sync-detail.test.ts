@@ -88,7 +88,7 @@ describe('the lag and the oplog of a ClusterSync', () => {
   it('are not those of an instance that does not answer', () => {
     const silent = { ...instance('b', behind(400, 60)), error: 'no answer within 5000 ms' };
     const instances = [instance('a', behind(600, 90)), silent];
-    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [null, 90]);
+    assert.deepEqual(figures({ phase: 'InitialCopy', instances }), [null, null]);
     assert.deepEqual(figures({ phase: 'InitialCopy', instances: [silent] }), [null, null]);
   });
 
@@ -172,9 +172,11 @@ describe('a verification on the page of its ClusterSync', () => {
   });
 
   it('says what it waits for, with the reason', () => {
-    const ready = condition('Ready', 'False', 'ClusterUnreachable');
-    assert.deepEqual(problem('no answer', ready), ['no answer', 'ClusterUnreachable']);
-    assert.deepEqual(problem('no answer'), ['no answer', null]);
+    // That of the condition may be the reason of a graver problem.
+    const ready = condition('Ready', 'False', 'SecretNotFound');
+    const error = 'ClusterUnreachable: no answer';
+    assert.deepEqual(problem(error, ready), [error, 'ClusterUnreachable']);
+    assert.deepEqual(problem('no answer', ready), ['no answer', null]);
   });
 
   it('says nothing while it only compares', () => {

@@ -46,17 +46,17 @@ export function summaryOf(
 
 /**
  * The status has no lag while documents are copied: then there is nothing yet that could be ready for a commit. But the oplog has to hold
- * what is to be read after the copy, so here it counts. Of an instance that does not answer, the figures are old.
+ * what is to be read after the copy, so here it counts. If one instance does not answer, its figures are old, and may be the worst.
  */
 function lagAndOplog(
   status: ClusterSync['status'],
 ): Pick<SyncSummary, 'lagSeconds' | 'oplogSeconds'> {
   const instances = status?.instances ?? [];
-  const fresh = instances.filter(({ error }) => error === undefined);
+  const areAllFresh = instances.every(({ error }) => error === undefined);
   const { lagSeconds, oplogSeconds } = summaryFigures(
-    fresh.map(({ progress }) => readProgress(progress)),
+    areAllFresh ? instances.map(({ progress }) => readProgress(progress)) : [],
   );
-  const isCopying = status?.phase === 'InitialCopy' && fresh.length === instances.length;
+  const isCopying = status?.phase === 'InitialCopy';
   return { lagSeconds: status?.lagTimeSeconds ?? (isCopying ? lagSeconds : null), oplogSeconds };
 }
 

@@ -12,7 +12,7 @@ const sizes = { collectionCopy: { estimatedTotalBytes: 1000, estimatedCopiedByte
 function viewOf(sync: SyncProgress, more: Partial<View> = {}): View {
   const nothing = {
     ...{ collections: undefined, verification: undefined, warning: undefined },
-    commitReadiness: undefined,
+    ...{ commitReadiness: undefined, isCurrent: true },
   };
   return { ...nothing, sync, copyBytesPerSecond: null, eventsPerSecond: null, ...more };
 }
@@ -32,6 +32,22 @@ function verified(progress: object): Partial<View> {
 }
 
 describe('what the page of a run shows', () => {
+  it('has no lag and no oplog of syncers that no longer answer', () => {
+    const sync = syncOf({
+      ...applying,
+      ...{ lagTimeSeconds: 1, estimatedOplogTimeRemainingSeconds: 90 },
+    });
+    const figures = (view: View, end?: RunState['end']): readonly (number | null)[] => {
+      const { lagSeconds, oplogSeconds, eventsApplied } = runSummary(stateOf(view, { end }));
+      assert.equal(eventsApplied, sync.eventsApplied);
+      return [lagSeconds, oplogSeconds];
+    };
+    assert.deepEqual(figures(viewOf(sync)), [1, 90]);
+    assert.deepEqual(figures(viewOf(sync, { isCurrent: false })), [null, null]);
+    const failed = { kind: 'failed', name: 'OplogRolledOver', message: 'too late' } as const;
+    assert.deepEqual(figures(viewOf(sync), failed), [null, null]);
+  });
+
   const cases: readonly (readonly [string, RunState, string, string])[] = [
     ['before a syncer answers', stateOf(undefined), 'Starting', 'working'],
     ['while it is copied', stateOf(viewOf(syncOf(copying))), 'InitialCopy', 'working'],

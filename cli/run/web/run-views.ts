@@ -53,8 +53,9 @@ export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration
 
 /** The page's summary of a migration. */
 export function runSummary(state: RunState): SyncSummary {
-  const { source, destination, beganAt, copiedAt, committedAt, view } = state;
+  const { source, destination, beganAt, copiedAt, committedAt, view, end } = state;
   const sync = view?.sync;
+  const isCurrent = view?.isCurrent === true && end === undefined;
   const { totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds } =
     sync ?? summaryFigures([]);
   const startedAt = sync?.startedAt ?? null;
@@ -64,7 +65,10 @@ export function runSummary(state: RunState): SyncSummary {
     phase: phaseOf(state),
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
-    ...{ totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds },
+    ...{ totalBytes, copiedBytes, eventsApplied },
+    // What grows with time is not what it was when the syncers last answered.
+    lagSeconds: isCurrent ? lagSeconds : null,
+    oplogSeconds: isCurrent ? oplogSeconds : null,
     commitReadiness: commitReadinessOf(state),
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.
