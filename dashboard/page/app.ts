@@ -1,11 +1,11 @@
 import { h, type ComponentChild } from 'preact';
 import { useState, useEffect } from 'preact/hooks';
-import type { PageInfo } from '../api/messages.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { Overview } from './overview.ts';
 import { useRoute } from './route.ts';
 import { SyncPage } from './sync-page.ts';
+import { usePage } from './use-page.ts';
 
 /** The key under which a browser tab remembers the token: until it is closed. */
 const tokenKey = 'clustersync-token';
@@ -15,7 +15,7 @@ export function App(): ComponentChild {
   const route = useRoute();
   const [token, setToken] = useState(sessionStorage.getItem(tokenKey) ?? undefined);
   const [isAsking, setAsking] = useState(false);
-  const [page, setPage] = useState<PageInfo>();
+  const [page, takePage] = usePage();
   const take = (given: string): void => {
     sessionStorage.setItem(tokenKey, given);
     setToken(given);
@@ -26,7 +26,7 @@ export function App(): ComponentChild {
     onUnauthorized: () => {
       setAsking(true);
     },
-    onPage: setPage,
+    onPage: takePage,
   };
   return h(
     'div',

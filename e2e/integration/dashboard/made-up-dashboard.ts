@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Snapshot } from '../../../dashboard/api/messages.ts';
 import {
   startDashboard,
   type DashboardOptions,
@@ -71,6 +72,12 @@ export class MadeUpDashboard {
     await watched.page.waitForSelector('.is-live');
     await watched.page.waitForSelector(hash === '' ? '#list' : '.figures');
     return watched;
+  }
+
+  /** What the list has from the server, as the API says it. */
+  async snapshot(): Promise<Snapshot> {
+    const answer = await fetch(`http://127.0.0.1:${this.server.port}/api/v1/syncs`);
+    return (await answer.json()) as Snapshot;
   }
 
   /** Nothing in the console, and nothing asked of anybody else. */

@@ -31,6 +31,33 @@ describe('the page of the dashboard, in Chromium', () => {
     dashboard.assertQuiet(watched);
   });
 
+  it('is loaded again, once, when a server of another version answers', async () => {
+    await dashboard.serve(3);
+    const snapshot = { ...(await dashboard.snapshot()), page: { version: '0.0.1', docsUrl: null } };
+    await using watched = await dashboard.browser.open();
+    const { page } = watched;
+    const stream = '**/api/v1/syncs/stream';
+    const former = `event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`;
+    const answerAsFormer = async (): Promise<void> => {
+      const answer = { contentType: 'text/event-stream', body: former };
+      await page.route(stream, async (route) => { await route.fulfill(answer); }, { times: 1 });
+    };
+    await answerAsFormer();
+    const loads: string[] = [];
+    page.on('load', () => loads.push(page.url()));
+    await page.goto(`http://127.0.0.1:${dashboard.server.port}/`);
+    await page.getByRole('banner').getByText('0.0.1', { exact: true }).waitFor();
+    await page.getByRole('banner').getByText(packageVersion(), { exact: true }).waitFor();
+    await page.getByText('3 syncs').waitFor();
+    assert.equal(loads.length, 2);
+    // Two versions that answer in turn, as during an update, do not make it load again and again.
+    await answerAsFormer();
+    await page.reload();
+    await page.getByRole('banner').getByText('0.0.1', { exact: true }).waitFor();
+    await page.getByRole('banner').getByText(packageVersion(), { exact: true }).waitFor();
+    assert.equal(loads.length, 3);
+  });
+
   it('finds a sync by keyboard alone, and comes back to it', async () => {
     await dashboard.serve(500);
     const key = dashboard.keyOf('Paused');
