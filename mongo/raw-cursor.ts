@@ -6,13 +6,9 @@ import {
   type MongoClient,
   type ReadPreferenceMode,
 } from 'mongodb';
-import {
-  maxStalenessSeconds,
-  runOnPrimary,
-  runOnRouter,
-  type Answer,
-} from './command-on-router.ts';
-import { SyncError } from '../service/errors.ts';
+import type { SyncError } from '../service/errors.ts';
+import { runOnPrimary, runOnRouter, type Answer } from './command-on-router.ts';
+import { noMemberError } from './no-member-error.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
 import { MalformedAnswer } from './malformed-answer.ts';
@@ -186,21 +182,14 @@ export class RawCursor implements AsyncDisposable {
       );
       this.#mayWait = readConcern?.afterClusterTime !== undefined && isUnanswered;
       signal.throwIfAborted();
-      throw this.#noMemberError(error) ?? connectionError(error) ?? error;
+      throw this.#named(error) ?? error;
     }
   }
 
-  /** That there is no member to read, although the primary may be reachable. */
-  #noMemberError(error: unknown): SyncError | undefined {
-    const { readPreference = 'primary' } = this.#options;
-    if (!(error instanceof MongoServerSelectionError) || readPreference === 'primary')
-      return undefined;
-    const isThere = [...(error.reason?.servers.values() ?? [])].some(
-      ({ isDataBearing }) => isDataBearing,
-    );
-    if (!isThere) return undefined;
-    const description = `no member can be read with the read preference ${readPreference}: use another one, or see whether a secondary is down or more than ${maxStalenessSeconds} s behind`;
-    return new SyncError('ClusterUnreachable', description, { cause: error });
+  #named(error: unknown): SyncError | undefined {
+    const named = connectionError(error);
+    if (named?.name !== 'ClusterUnreachable') return named;
+    return noMemberError(error, this.#options.readPreference ?? 'primary') ?? named;
   }
 
   async #send(command: Document, signal: AbortSignal): Promise<Document> {

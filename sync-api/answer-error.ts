@@ -27,6 +27,11 @@ export function errorInText(text: string, described?: string): AnsweredError {
   return { name, description: redact(whole) };
 }
 
+/** The name of the error in a text; null if it has none, or there is no error. */
+export function errorNameIn(text: string | null): string | null {
+  return text === null ? null : (errorInText(text).name ?? null);
+}
+
 /** Whether a tool does not have what was requested, according to the status of its answer. */
 export function isNotServed(status: number): boolean {
   return [404, 405, 501].includes(status);

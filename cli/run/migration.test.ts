@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
+import type { View } from '../render/frame.ts';
 import { Migration } from './migration.ts';
 
 /** What progress answers once a commit has come: one after the other; the last one stays. */
@@ -21,11 +22,17 @@ class Played implements AsyncDisposable {
   readonly #words: Word[];
   readonly #refusals: (object | undefined)[];
   commits = 0;
+  /** Whether it answers nothing more. */
+  isSilent = false;
 
   constructor(words: readonly Word[], refusals: readonly (object | undefined)[]) {
     this.#words = [...words];
     this.#refusals = [...refusals];
     this.#server = createServer((request, response) => {
+      if (this.isSilent) {
+        request.socket.destroy();
+        return;
+      }
       if (request.method === 'GET') {
         const [word = running] = this.commits === 0 ? [running] : this.#words;
         if (this.commits > 0 && this.#words.length > 1) this.#words.shift();
@@ -59,6 +66,40 @@ const refused = { success: false, error: 'CannotCommitYet', errorDescription: 'n
 async function instancesOf(all: readonly Played[]): Promise<Instances> {
   return new Instances(await Promise.all(all.map(async (one) => await one.address())));
 }
+
+describe('a migration that is followed', () => {
+  it('says of what it shows whether the syncers have just said it', async () => {
+    await using one = new Played([running], []);
+    const instances = await instancesOf([one]);
+    const over = new AbortController();
+    const seen: boolean[] = [];
+    const show = ({ isCurrent }: View): void => {
+      seen.push(isCurrent);
+      one.isSilent = true;
+      if (!isCurrent) over.abort();
+    };
+    const migration = new Migration(
+      {
+        options: { verify: false, maxLagSeconds: 5 },
+        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
+        instances,
+        screen: {
+          show: () => undefined,
+          step: () => undefined,
+          ask: async () => await Promise.reject(new Error('not asked for')),
+        },
+        page: { show },
+        signal: over.signal,
+      },
+      await instances.ready(over.signal),
+    );
+    await assert.rejects(
+      migration.follow(() => false),
+      { name: 'AbortError' },
+    );
+    assert.deepEqual(seen, [true, false]);
+  });
+});
 
 describe('a commit whose answer is lost', () => {
   const { signal } = new AbortController();

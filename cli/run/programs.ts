@@ -33,12 +33,8 @@ function connectionValues(
   const names = Object.keys(connectionOptions(side, side)) as (keyof GivenConnection<
     typeof side
   >)[];
-  return Object.fromEntries(
-    names.flatMap((name) => {
-      const value = options[name];
-      return value === undefined ? [] : [[`${prefix}${name.slice(side.length)}`, value]];
-    }),
-  );
+  const renamed = names.map((name) => [`${prefix}${name.slice(side.length)}`, options[name]]);
+  return textsOf(Object.fromEntries(renamed) as Record<string, string | undefined>);
 }
 
 /** What was given of these options: a program knows its own defaults. */

@@ -4,10 +4,8 @@ import { durationText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
 import { nearest } from '../view/chart.ts';
 import { docsAddress } from '../view/help.ts';
-import { lagDrawingOf, lagLabel, lagNote } from '../view/lag-and-oplog.ts';
-import { isCopying } from '../view/phase.ts';
-import { steadyRate } from '../view/rates.ts';
-import { axisTime, copySecondsLeft } from '../view/times.ts';
+import { lagDrawingOf, lagLabel, lagNote, situationOf } from '../view/lag-and-oplog.ts';
+import { axisTime } from '../view/times.ts';
 import { chartFrame } from './chart-frame.ts';
 import { card, empty, helpLink } from './small-parts.ts';
 
@@ -30,16 +28,7 @@ export function LagChart({ row, history, page }: SyncReport): ComponentChild {
     return card(title, legend, empty(why));
   }
   const { from, to, axis } = drawing;
-  // The rate of some seconds may be that of one large document.
-  const bytesPerSecond = steadyRate(history);
-  const note = lagNote(
-    {
-      ...row,
-      isCopying: row.percent !== null && isCopying(row),
-      copySecondsLeft: copySecondsLeft({ ...row, bytesPerSecond }),
-    },
-    points,
-  );
+  const note = lagNote(situationOf(row, history), points);
   const frame = {
     label: lagLabel(row, points),
     marks: axis.marks.map((seconds) => ({

@@ -121,9 +121,11 @@ describe('the server of the dashboard', () => {
     const { row, history } = await report();
     const [, , lag, , oplog] = history.at(-1) ?? [];
     assert.deepEqual([row.oplogSeconds, lag, oplog], [90, 7, 90]);
-    summaries = [{ ...summaryOf('orders', 0), phase: 'Committed', oplogSeconds: 80 }];
-    const after = await report();
-    assert.deepEqual([after.row.oplogSeconds, after.history.at(-1)?.[4]], [null, null]);
+    for (const phase of ['Committing', 'Committed']) {
+      summaries = [{ ...summaryOf('orders', 0), phase, oplogSeconds: 80 }];
+      const after = await report();
+      assert.deepEqual([after.row.oplogSeconds, after.history.at(-1)?.[4]], [null, null]);
+    }
   });
 
   it('sends everything about one sync, then the parts that have changed, then that it is gone', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { lagDrawingOf, lagLabel, lagNote, type LagPoint } from './lag-and-oplog.ts';
+import { lagDrawingOf, lagLabel, lagNote, type LagPoint, situationOf } from './lag-and-oplog.ts';
+import { rowOf } from './testing/rows.ts';
 import { axisTime } from './times.ts';
 
 const hour = 3_600;
@@ -169,5 +170,26 @@ describe('lag and oplog in words', () => {
       lagLabel({ lagSeconds: null, oplogSeconds: 30 }, paused),
       'Lag and oplog in the last 1 min: the lag is not known; oplog lasts 30 s now, at least 30 s',
     );
+  });
+});
+
+describe('the situation of a sync', () => {
+  const copied = [
+    [0, 0, 9, null, 900],
+    [60, 5_000, 9, null, 900],
+    [180, 41_000, 9, null, 900],
+    [181, 41_000, 9, null, 900],
+  ] as const;
+  const row = { ...rowOf('shop/orders', { phase: 'InitialCopy', percent: 40 }) };
+
+  it('has the rest of a copy at the rate of its last minutes', () => {
+    const sizes = { totalBytes: 77_000, copiedBytes: 41_000, bytesPerSecond: 1e9 };
+    const { isCopying, copySecondsLeft } = situationOf({ ...row, ...sizes }, copied);
+    assert.deepEqual([isCopying, copySecondsLeft], [true, 121]);
+    assert.equal(situationOf({ ...row, ...sizes }, copied.slice(0, 2)).copySecondsLeft, undefined);
+  });
+
+  it('is not that of a copy where nobody says how much of it is done', () => {
+    assert.equal(situationOf({ ...row, percent: null }, copied).isCopying, false);
   });
 });

@@ -1,7 +1,11 @@
 import { durationText } from '../../service/quantities.ts';
+import type { HistoryPoint } from '../api/messages.ts';
+import type { SyncRow } from '../api/sync-view.ts';
 import { pathsOf, rounded, spanOf, type Paths } from './chart.ts';
 import { durationAxis, type DurationAxis } from './duration-axis.ts';
-import { axisTime } from './times.ts';
+import { isCopying } from './phase.ts';
+import { steadyRate } from './rates.ts';
+import { axisTime, copySecondsLeft } from './times.ts';
 
 /** How far a sync is behind at a time, and how long the oplog still holds what it needs, in seconds; null if unknown. */
 export type LagPoint = readonly [
@@ -80,6 +84,25 @@ export interface LagSituation {
   readonly isCopying: boolean;
   /** Undefined if unknown. */
   readonly copySecondsLeft: number | undefined;
+}
+
+/** The situation of a sync that a page shows. */
+export function situationOf(
+  row: Pick<
+    SyncRow,
+    'lagSeconds' | 'oplogSeconds' | 'phase' | 'percent' | 'totalBytes' | 'copiedBytes'
+  >,
+  history: readonly HistoryPoint[],
+): LagSituation {
+  const { lagSeconds, oplogSeconds, phase, percent, totalBytes, copiedBytes } = row;
+  // The rate of some seconds may be that of one large document.
+  const bytesPerSecond = steadyRate(history);
+  return {
+    ...{ lagSeconds, oplogSeconds, phase },
+    // A tool that does not say how much is copied may be past the copy.
+    isCopying: percent !== null && isCopying(row),
+    copySecondsLeft: copySecondsLeft({ totalBytes, copiedBytes, bytesPerSecond }),
+  };
 }
 
 /** What the chart means for the sync. */

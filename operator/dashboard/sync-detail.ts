@@ -1,4 +1,4 @@
-import { errorInText } from '../../sync-api/answer-error.ts';
+import { errorNameIn } from '../../sync-api/answer-error.ts';
 import { detailFigures } from '../../sync-api/sync-figures.ts';
 import {
   combineCollections,
@@ -112,5 +112,5 @@ function problemOf(status: SyncVerification['status']): Pick<VerificationView, '
   const stalled = findCondition(status?.conditions, 'Stalled');
   if (stalled?.status === 'True') return { error: stalled.message, reason: stalled.reason };
   const error = status?.verifier?.error ?? null;
-  return { error, reason: error === null ? null : (errorInText(error).name ?? null) };
+  return { error, reason: errorNameIn(error) };
 }

@@ -1,4 +1,4 @@
-import { summaryFigures } from '../../sync-api/sync-figures.ts';
+import { summaryFigures, type SummaryFigures } from '../../sync-api/sync-figures.ts';
 import { readProgress } from '../../sync-api/syncer-answers.ts';
 import type {
   CommitReadiness,
@@ -32,8 +32,7 @@ export function summaryOf(
     isReversed,
     readiness: readinessOf(sync),
     percent: status?.totals?.percent ?? null,
-    ...summaryFigures((status?.instances ?? []).map(({ progress }) => readProgress(progress))),
-    ...lagAndOplog(status),
+    ...figuresOf(status),
     commitReadiness: commitReadinessOf(sync),
     readyInstances: status?.readyInstances ?? null,
     createdAt: metadata.creationTimestamp ?? null,
@@ -48,16 +47,16 @@ export function summaryOf(
  * The status has no lag while documents are copied: then there is nothing yet that could be ready for a commit. But the oplog has to hold
  * what is to be read after the copy, so here it counts. If one instance does not answer, its figures are old, and may be the worst.
  */
-function lagAndOplog(
-  status: ClusterSync['status'],
-): Pick<SyncSummary, 'lagSeconds' | 'oplogSeconds'> {
+function figuresOf(status: ClusterSync['status']): SummaryFigures {
   const instances = status?.instances ?? [];
-  const areAllFresh = instances.every(({ error }) => error === undefined);
-  const { lagSeconds, oplogSeconds } = summaryFigures(
-    areAllFresh ? instances.map(({ progress }) => readProgress(progress)) : [],
-  );
-  const isCopying = status?.phase === 'InitialCopy';
-  return { lagSeconds: status?.lagTimeSeconds ?? (isCopying ? lagSeconds : null), oplogSeconds };
+  const figures = summaryFigures(instances.map(({ progress }) => readProgress(progress)));
+  const areFresh = instances.every(({ error }) => error === undefined);
+  const isCopying = status?.phase === 'InitialCopy' && areFresh;
+  return {
+    ...figures,
+    lagSeconds: status?.lagTimeSeconds ?? (isCopying ? figures.lagSeconds : null),
+    oplogSeconds: areFresh ? figures.oplogSeconds : null,
+  };
 }
 
 /** The row of a SyncVerification. */

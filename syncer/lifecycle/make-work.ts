@@ -9,7 +9,7 @@ import { Lease } from '../instances/lease.ts';
 import type { Pace } from '../limits/pace.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import type { ClusterName } from '../options/command-bodies.ts';
-import { fittingConcurrency, requestedConcurrency } from '../options/copy-concurrency.ts';
+import { fittedConcurrency } from '../options/copy-concurrency.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { Source } from '../source/source.ts';
 import type { ClusterPair } from '../store/clusters.ts';
@@ -91,12 +91,8 @@ export async function makeWork(parts: WorkParts, terms: WorkTerms): Promise<Made
     deployment: pair.deployment(options.destination),
   });
   const { copyWorkers, ...others } = parts.options;
-  const fittingWorkers = await destination.fittingCopyWorkers();
-  const concurrency =
-    copyWorkers === undefined
-      ? fittingConcurrency(fittingWorkers)
-      : requestedConcurrency(copyWorkers, fittingWorkers);
-  const tuning = { ...others, concurrency, fittingWorkers };
+  const fitted = fittedConcurrency(copyWorkers, await destination.fittingCopyWorkers());
+  const tuning = { ...others, ...fitted };
   const run: SyncRun = new SyncRun({
     ...{ ...working, source, sourceCluster, destination, catalog, store, syncStore },
     ...{ coordination, options, tuning, pace: parts.pace.within(signal) },

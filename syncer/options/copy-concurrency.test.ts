@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { fittingConcurrency, requestedConcurrency } from './copy-concurrency.ts';
+import { fittedConcurrency, fittingConcurrency, requestedConcurrency } from './copy-concurrency.ts';
 
 describe('how much of a copy happens side by side', () => {
   it('never takes all connections of a pool, whatever was requested', () => {
@@ -22,5 +22,15 @@ describe('how much of a copy happens side by side', () => {
       batches: { min: 2, initial: 6, max: 64 },
     });
     assert.equal(fittingConcurrency(4).readers, 16);
+  });
+
+  it('loads the destination by itself no more than fits, and a commit not less', () => {
+    const workersOf = (copyWorkers: number | undefined): readonly number[] => {
+      const { concurrency, fittingWorkers } = fittedConcurrency(copyWorkers, 4);
+      return [concurrency.readers, concurrency.workers, fittingWorkers];
+    };
+    assert.deepEqual(workersOf(undefined), [16, 4, 4]);
+    assert.deepEqual(workersOf(100), [100, 4, 4]);
+    assert.deepEqual(workersOf(1), [1, 1, 4]);
   });
 });

@@ -52,3 +52,22 @@ export function fittingConcurrency(workers: number): CopyConcurrency {
     batches: { min: workers, initial: batchesForEach * workers, max: 64 },
   };
 }
+
+/** What runs side by side, in the copy and apart from it. */
+export interface FittedConcurrency {
+  readonly concurrency: CopyConcurrency;
+  /** What fits the destination, whatever the copy was asked for: users wait for a commit. */
+  readonly fittingWorkers: number;
+}
+
+/** @param copyWorkers - as requested; undefined for what fits. @param fittingWorkers - writers that fit the destination's cores. */
+export function fittedConcurrency(
+  copyWorkers: number | undefined,
+  fittingWorkers: number,
+): FittedConcurrency {
+  const concurrency =
+    copyWorkers === undefined
+      ? fittingConcurrency(fittingWorkers)
+      : requestedConcurrency(copyWorkers, fittingWorkers);
+  return { concurrency, fittingWorkers };
+}

@@ -3,7 +3,7 @@ import { connectionOptions } from '../../mongo/connection.ts';
 import { SyncError } from '../../service/errors.ts';
 import { apiOptions } from '../../service/listening.ts';
 import { logOptions } from '../../service/logger.ts';
-import type { CopyConcurrency } from './copy-concurrency.ts';
+import type { FittedConcurrency } from './copy-concurrency.ts';
 import { configOption, type Options, type OptionTable } from '../../service/options.ts';
 import { syncerWorkOptions } from '../../sync-api/work-options.ts';
 
@@ -103,8 +103,5 @@ export function listedIds({ ids }: Pick<SyncerOptions, 'ids'>): readonly string[
 }
 
 /** Options that set how hard the syncer works. */
-export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'applyWorkers'> & {
-  readonly concurrency: CopyConcurrency;
-  /** What fits the destination, whatever the copy was asked for: users wait for a commit. */
-  readonly fittingWorkers: number;
-};
+export type SyncerTuning = Pick<SyncerOptions, 'partitionMebibytes' | 'applyWorkers'> &
+  FittedConcurrency;

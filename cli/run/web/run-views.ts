@@ -13,7 +13,7 @@ import type {
   VerificationSummary,
   VerificationView,
 } from '../../../dashboard/api/sync-view.ts';
-import { errorInText } from '../../../sync-api/answer-error.ts';
+import { errorNameIn } from '../../../sync-api/answer-error.ts';
 import { detailFigures, percentOfCopy, summaryFigures } from '../../../sync-api/sync-figures.ts';
 import { copyInfo, type ReportedProgress } from '../../../sync-api/syncer-answers.ts';
 import type { SyncProgress } from '../../api/combine.ts';
@@ -232,7 +232,7 @@ function verificationView(verification: VerificationProgress): VerificationView 
   return {
     ...verificationSummary(verification),
     error,
-    reason: error === null ? null : (errorInText(error).name ?? null),
+    reason: errorNameIn(error),
     ...verificationFigures(reported),
     kinds: reported.mismatchKinds,
     namespaces: reported.mismatchNamespaces,

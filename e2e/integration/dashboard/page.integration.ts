@@ -40,7 +40,13 @@ describe('the page of the dashboard, in Chromium', () => {
     const former = `event: snapshot\ndata: ${JSON.stringify(snapshot)}\n\n`;
     const answerAsFormer = async (): Promise<void> => {
       const answer = { contentType: 'text/event-stream', body: former };
-      await page.route(stream, async (route) => { await route.fulfill(answer); }, { times: 1 });
+      await page.route(
+        stream,
+        async (route) => {
+          await route.fulfill(answer);
+        },
+        { times: 1 },
+      );
     };
     await answerAsFormer();
     const loads: string[] = [];
@@ -256,14 +262,13 @@ describe('the page of the dashboard, in Chromium', () => {
     await dashboard.serve(30, { docsUrl: 'https://docs.example.dev/{page}.html' });
     const key = dashboard.keyOf('ChangeApplication');
     const failed = { phase: 'Failed', verdict: null, mismatches: null, list: null } as const;
+    const error = 'the verification cannot continue: no';
     const verifications = [
       { ...differentVerification, name: 'first' },
-      { ...differentVerification, ...failed, name: 'second' },
-    ].map((one) =>
-      one.name === 'first'
-        ? one
-        : { ...one, error: 'the verification cannot continue: no', reason: 'CheckFailed' },
-    );
+      { ...differentVerification, ...failed, name: 'second', error, reason: 'CheckFailed' },
+      { ...differentVerification, name: 'third', verdict: null, phase: 'Checking' },
+      { ...differentVerification, name: 'fourth', verdict: null },
+    ];
     dashboard.source.change(key, { verifications });
     dashboard.source.details.set(key, { verifications });
     await using watched = await dashboard.open(`#/syncs/${key}`);
@@ -274,10 +279,16 @@ describe('the page of the dashboard, in Chromium', () => {
         (await links.all()).map(async (link) => await link.getAttribute('href')),
       );
     };
-    await page.getByText('the verification cannot continue: no').waitFor();
+    await page.getByText(error).waitFor();
     const runbook = 'https://docs.example.dev/runbooks/verification';
     assert.deepEqual(await helpIn('Verification first'), [`${runbook}-different.html`]);
     assert.deepEqual(await helpIn('Verification second'), [`${runbook}-stalled.html`]);
+    // What differs while changes are under way is no reason to act.
+    assert.deepEqual(await helpIn('Verification third'), []);
+    const words = async (name: string): Promise<string> =>
+      await page.getByRole('region', { name }).innerText();
+    assert.match(await words('Verification third'), /differences so far: they are rechecked/);
+    assert.match(await words('Verification fourth'), /differences found\./);
     assert.deepEqual(await watched.inaccessible(), []);
     dashboard.assertQuiet(watched);
   });
