@@ -5,8 +5,8 @@ import type { PageInfo } from '../api/messages.ts';
 const reloadedKey = 'clustersync-reloaded-for';
 
 /**
- * What the server says of itself, and a way to take it. When another version answers than at first, the page is loaded again: what is
- * open may misread its figures. Once for each version, since two versions may answer in turn during an update.
+ * What the server reports about its version and documentation, and a way to take it. When another version answers than at first, the
+ * page is loaded again: what is open may misread its figures. Once for each version, since two may answer in turn during an update.
  */
 export function usePage(): readonly [PageInfo | undefined, (page: PageInfo) => void] {
   const [page, setPage] = useState<PageInfo>();
