@@ -48,7 +48,6 @@ const nothingMore = {
   copyBytesPerSecond: null,
   eventsPerSecond: null,
   warning: undefined,
-  isCurrent: true,
 };
 
 function drawn(view: View, columns: number, rows: number): string[] {

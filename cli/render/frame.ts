@@ -21,9 +21,8 @@ import { harmless } from '../../service/harmless.ts';
 
 /** What is known about a sync at a moment. */
 export interface View {
+  /** What the syncers last reported; without what grows or shrinks with time, if they do not answer now. */
   readonly sync: SyncProgress;
-  /** Whether the syncers have just said so: otherwise it is what they last said. */
-  readonly isCurrent: boolean;
   readonly collections: ReportedCollections | undefined;
   readonly verification: VerificationProgress | undefined;
   /** Undefined if nobody is about to commit. */

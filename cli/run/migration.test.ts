@@ -68,15 +68,18 @@ async function instancesOf(all: readonly Played[]): Promise<Instances> {
 }
 
 describe('a migration that is followed', () => {
-  it('says of what it shows whether the syncers have just said it', async () => {
-    await using one = new Played([running], []);
+  it('shows no lag and no oplog of syncers that no longer answer', async () => {
+    const times = { lagTimeSeconds: 1, estimatedOplogTimeRemainingSeconds: 90 };
+    await using one = new Played([{ ...running, ...times, totalEventsApplied: 7 }], []);
+    // From now on it answers with its words.
+    one.commits = 1;
     const instances = await instancesOf([one]);
     const over = new AbortController();
-    const seen: boolean[] = [];
-    const show = ({ isCurrent }: View): void => {
-      seen.push(isCurrent);
+    const seen: (readonly (number | null)[])[] = [];
+    const show = ({ sync, warning }: View): void => {
+      seen.push([sync.lagSeconds, sync.oplogSeconds, sync.eventsApplied]);
       one.isSilent = true;
-      if (!isCurrent) over.abort();
+      if (warning !== undefined) over.abort();
     };
     const migration = new Migration(
       {
@@ -97,7 +100,10 @@ describe('a migration that is followed', () => {
       migration.follow(() => false),
       { name: 'AbortError' },
     );
-    assert.deepEqual(seen, [true, false]);
+    assert.deepEqual(seen, [
+      [1, 90, 7],
+      [null, null, 7],
+    ]);
   });
 });
 

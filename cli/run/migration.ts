@@ -168,8 +168,7 @@ export class Migration {
     }
     return {
       commitReadiness: this.#readiness,
-      sync: this.#sync,
-      isCurrent: progress !== undefined,
+      sync: progress ?? withoutTimes(this.#sync),
       collections: isCopying ? this.#collections : undefined,
       verification: this.#verification,
       copyBytesPerSecond: this.#copied.perSecond,
@@ -196,4 +195,8 @@ export class Migration {
     const { error } = this.#verification;
     if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
   }
+}
+
+function withoutTimes(sync: SyncProgress): SyncProgress {
+  return { ...sync, lagSeconds: null, catchUpSeconds: null, oplogSeconds: null };
 }

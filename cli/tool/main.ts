@@ -255,7 +255,6 @@ async function viewOf(
   if (sync.eventsApplied !== null) meters?.events.add(sync.eventsApplied, atMs);
   return {
     sync,
-    isCurrent: true,
     collections: sync.info === copyInfo ? await instances.collections(signal) : undefined,
     verification: undefined,
     commitReadiness: undefined,

@@ -43,7 +43,7 @@ import { harmless, harmlessLines } from '../../service/harmless.ts';
 import { harmlessJson, harmlessXml } from '../../service/terminal.ts';
 import { refuseOtherNames, refuseOtherOrigins } from '../../service/browser-guard.ts';
 import { createLogger } from '../../service/logger.ts';
-import { answeredError, errorInText } from '../../sync-api/answer-error.ts';
+import { answeredError, errorInText, errorNameIn } from '../../sync-api/answer-error.ts';
 import { readCheck, readFindings } from '../../sync-api/check-answer.ts';
 import {
   combineCollections,
@@ -94,7 +94,13 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
   'the described error of a pod': (text) => errorIn({ error: 'X', errorDescription: text }, false),
   'what an error of a pod means': (text) => [
     apiError({ name: text, description: text }, false),
-    [actionFor(text), reasonFor(text), errorInText(text), errorInText('A', text)],
+    [
+      actionFor(text),
+      reasonFor(text),
+      errorInText(text),
+      errorInText('A', text),
+      errorNameIn(text),
+    ],
   ],
   parseConnectionString,
   compressorsIn: (text) => [compressorsIn(text), compressorsIn(`mongodb://a/?compressors=${text}`)],

@@ -55,7 +55,6 @@ export const runKey = { namespace: 'run', name: 'migration', key: 'run/migration
 export function runSummary(state: RunState): SyncSummary {
   const { source, destination, beganAt, copiedAt, committedAt, view, end } = state;
   const sync = view?.sync;
-  const isCurrent = view?.isCurrent === true && end === undefined;
   const { totalBytes, copiedBytes, lagSeconds, eventsApplied, oplogSeconds } =
     sync ?? summaryFigures([]);
   const startedAt = sync?.startedAt ?? null;
@@ -66,9 +65,9 @@ export function runSummary(state: RunState): SyncSummary {
     readiness: readinessOf(state),
     percent: sync ? percentOf(sync) : null,
     ...{ totalBytes, copiedBytes, eventsApplied },
-    // What grows with time is not what it was when the syncers last answered.
-    lagSeconds: isCurrent ? lagSeconds : null,
-    oplogSeconds: isCurrent ? oplogSeconds : null,
+    // What grows with time is not what it was when the command ended.
+    lagSeconds: end ? null : lagSeconds,
+    oplogSeconds: end ? null : oplogSeconds,
     commitReadiness: commitReadinessOf(state),
     readyInstances: null,
     // If an earlier command started it, the sync has not waited for this one.

@@ -25,6 +25,5 @@ screen.step('copying');
 screen.show({
   ...{ sync, collections: undefined, verification: undefined, commitReadiness: undefined },
   ...{ copyBytesPerSecond: null, eventsPerSecond: 120, warning: undefined },
-  isCurrent: true,
 });
 await screen.ask('Stop all writes to the source, then type commit:', new AbortController().signal);
