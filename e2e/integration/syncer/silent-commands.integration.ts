@@ -69,6 +69,7 @@ const kinds = {
     'findAndModify of the state',
     'getParameter',
     'hello',
+    'hostInfo',
     'insert',
     'insert of the state',
     'listCollections',
