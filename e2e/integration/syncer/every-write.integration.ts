@@ -4,7 +4,7 @@ import { startWatchedPair } from './watched-pair.ts';
 describeEachWrite({
   of: 'a sync',
   start: startWatchedPair,
-  atLeast: 100,
+  atLeast: 101,
   perDay: 2,
   commands: [
     ...['insert', 'update', 'delete', 'findAndModify', 'create', 'createIndexes', 'drop'],
