@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { requireCommitTaken } from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
 import type { View } from '../render/frame.ts';
-import { Migration } from './migration.ts';
+import { Migration, type MigrationSettings } from './migration.ts';
 
 /** What progress answers once a commit has come: one after the other; the last one stays. */
 type Word = Readonly<Record<string, unknown>>;
@@ -67,6 +67,19 @@ async function instancesOf(all: readonly Played[]): Promise<Instances> {
   return new Instances(await Promise.all(all.map(async (one) => await one.address())));
 }
 
+/** What a migration needs whose verification and whose screen do not matter. */
+function settingsOf(instances: Instances, signal: AbortSignal): MigrationSettings {
+  const notAskedFor = async (): Promise<never> => await Promise.reject(new Error('not asked for'));
+  return {
+    options: { verify: false, maxLagSeconds: 5 },
+    programs: { startVerifier: notAskedFor },
+    instances,
+    screen: { show: () => undefined, step: () => undefined, ask: notAskedFor },
+    page: undefined,
+    signal,
+  };
+}
+
 describe('a migration that is followed', () => {
   it('shows no lag and no oplog of syncers that no longer answer', async () => {
     const times = { lagTimeSeconds: 1, estimatedOplogTimeRemainingSeconds: 90 };
@@ -82,18 +95,7 @@ describe('a migration that is followed', () => {
       if (warning !== undefined) over.abort();
     };
     const migration = new Migration(
-      {
-        options: { verify: false, maxLagSeconds: 5 },
-        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
-        instances,
-        screen: {
-          show: () => undefined,
-          step: () => undefined,
-          ask: async () => await Promise.reject(new Error('not asked for')),
-        },
-        page: { show },
-        signal: over.signal,
-      },
+      { ...settingsOf(instances, over.signal), page: { show } },
       await instances.ready(over.signal),
     );
     await assert.rejects(
@@ -112,21 +114,7 @@ describe('a commit whose answer is lost', () => {
 
   async function commit(all: readonly Played[]): Promise<string> {
     const instances = await instancesOf(all);
-    const migration = new Migration(
-      {
-        options: { verify: false, maxLagSeconds: 5 },
-        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
-        instances,
-        screen: {
-          show: () => undefined,
-          step: () => undefined,
-          ask: async () => await Promise.reject(new Error('not asked for')),
-        },
-        page: undefined,
-        signal,
-      },
-      await instances.ready(signal),
-    );
+    const migration = new Migration(settingsOf(instances, signal), await instances.ready(signal));
     assert.equal(migration.isCommitSent, false);
     await migration.commit();
     assert.equal(migration.isCommitSent, true);
@@ -205,9 +193,7 @@ describe('the question whether to commit', () => {
     let questions = 0;
     const migration = new Migration(
       {
-        options: { verify: false, maxLagSeconds: 5 },
-        programs: { startVerifier: async () => await Promise.reject(new Error('not asked for')) },
-        instances,
+        ...settingsOf(instances, signal),
         screen: {
           show: ({ commitReadiness }) => {
             if (commitReadiness?.isReady === true) advisable.resolve(undefined);
@@ -218,8 +204,6 @@ describe('the question whether to commit', () => {
             return 'commit';
           },
         },
-        page: undefined,
-        signal,
       },
       await instances.ready(signal),
     );

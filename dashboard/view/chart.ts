@@ -38,16 +38,22 @@ export function spanOf(
   return !first || !last || last[0] === first[0] ? undefined : [first[0], last[0]];
 }
 
+/** How far right each time of a span is. */
+export function placesIn([from, to]: readonly [from: number, to: number]): (at: number) => string {
+  return (at) => rounded((at - from) / (to - from));
+}
+
 /**
  * A line through points in order of time, with gaps for unknown values.
  * @param heightOf - how high a value is, from 0 at the bottom to 1 at the top.
  */
 export function pathsOf(
   points: readonly ChartPoint[],
-  [from, to]: readonly [from: number, to: number],
+  span: readonly [from: number, to: number],
   heightOf: (value: number) => number,
 ): Paths {
-  const x = (at: number): string => rounded((at - from) / (to - from));
+  const [from, to] = span;
+  const x = placesIn(span);
   const runs = runsOf(points).map((run) => ({
     line: run.map(([at, value]) => `${x(at)} ${rounded(1 - heightOf(value))}`).join('L'),
     start: x(run[0]?.[0] ?? from),
@@ -96,7 +102,6 @@ function runsOf(
   return runs;
 }
 
-/** A coordinate of a drawing. */
-export function rounded(value: number): string {
+function rounded(value: number): string {
   return String(Math.round(value * 10_000) / 10_000);
 }

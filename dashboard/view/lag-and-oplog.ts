@@ -1,7 +1,7 @@
 import { durationText } from '../../service/quantities.ts';
 import type { HistoryPoint } from '../api/messages.ts';
 import type { SyncRow } from '../api/sync-view.ts';
-import { pathsOf, rounded, spanOf, type Paths } from './chart.ts';
+import { pathsOf, placesIn, spanOf, type Paths } from './chart.ts';
 import { durationAxis, type DurationAxis } from './duration-axis.ts';
 import { isCopying } from './phase.ts';
 import { steadyRate } from './rates.ts';
@@ -35,7 +35,7 @@ export function lagDrawingOf(points: readonly LagPoint[]): LagDrawing | undefine
   const lag = points.map(([at, value]) => [at, value] as const);
   const oplog = points.map(([at, , value]) => [at, value] as const);
   const [from, to] = span;
-  const x = (at: number): string => rounded((at - from) / (to - from));
+  const x = placesIn(span);
   return {
     axis,
     lag: pathsOf(lag, span, heightOf),
