@@ -1,5 +1,5 @@
 // Internal to the driver: its version is exact, and a test on two routers shows what this is for.
-import { ReadPreference } from 'mongodb';
+import { MongoServerError, ReadPreference } from 'mongodb';
 import type {
   BSONSerializeOptions,
   ClientSession,
@@ -23,6 +23,8 @@ export interface CommandOptions {
   readonly router?: Server | undefined;
   /** Default: the primary. */
   readonly readPreference?: ReadPreferenceMode;
+  /** Takes the `<host>:<port>` that the command was sent to if it fails without an answer of that server. */
+  readonly onUnanswered?: (address: string) => void;
 }
 
 interface OperationOptions extends CommandOptions, BSONSerializeOptions {
@@ -79,7 +81,12 @@ export async function runOnRouter(
   options: CommandOptions,
 ): Promise<Answer> {
   const operation = new CommandOnRouter(db, command, { ...options, isRaw: true });
-  const answer = await executeOperation(client, operation);
+  const answer = await executeOperation(client, operation).catch((error: unknown) => {
+    const { server } = operation;
+    const isAnswered = error instanceof MongoServerError;
+    if (server !== undefined && !isAnswered) options.onUnanswered?.(server.description.address);
+    throw error;
+  });
   const { server } = operation;
   const isChosenAnew =
     server?.description.type === 'Mongos' || (options.readPreference ?? 'primary') !== 'primary';

@@ -1,13 +1,11 @@
 import {
-  MongoServerError,
-  MongoServerSelectionError,
   type ClientSession,
   type Document,
   type MongoClient,
   type ReadPreferenceMode,
 } from 'mongodb';
 import type { SyncError } from '../service/errors.ts';
-import { runOnPrimary, runOnRouter, type Answer } from './command-on-router.ts';
+import { runOnRouter, runOnServer, type Answer } from './command-on-router.ts';
 import { noMemberError } from './no-member-error.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
@@ -76,8 +74,8 @@ export class RawCursor implements AsyncDisposable {
   #collection = '';
   #id = 0n;
   #first: RawBatch | undefined;
-  /** True if the server may still wait for the cluster time after which to read. */
-  #mayWait = false;
+  /** `<host>:<port>` of a server that may still wait for the cluster time after which to read. */
+  #waitingOn: string | undefined;
 
   private constructor(client: MongoClient, database: string, options: RawCursorOptions) {
     this.#client = client;
@@ -146,8 +144,8 @@ export class RawCursor implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const id = this.#id;
     this.#id = 0n;
-    if (this.#mayWait) {
-      await this.#endWaiting();
+    if (this.#waitingOn !== undefined) {
+      await this.#endWaiting(this.#waitingOn);
     } else if (id !== 0n) {
       // The server eventually drops the cursor anyway: a failure here does not matter.
       const kill = { killCursors: this.#collection, cursors: [id] };
@@ -160,27 +158,25 @@ export class RawCursor implements AsyncDisposable {
    * Ends a read that was abandoned while it waited for a cluster time: a server (6.0.5) that reads notices that its client has
    * gone, one that waits does not, and each new attempt would add one more.
    */
-  async #endWaiting(): Promise<void> {
+  async #endWaiting(address: string): Promise<void> {
     const { serverSession } = this.#session;
     // Keeps the driver from using its id again: the command may arrive late.
     serverSession.isDirty = true;
     const kill = { killSessions: [serverSession.id] };
-    const ending = runOnPrimary(this.#client.db('admin'), kill, AbortSignal.timeout(endMs));
+    const ending = runOnServer(this.#client, address, kill, AbortSignal.timeout(endMs));
     await ending.catch(() => undefined);
   }
 
   async #run(command: Document): Promise<RawBatch> {
     const { signal } = this.#options;
+    const { readConcern } = command as { readonly readConcern?: { afterClusterTime?: unknown } };
     try {
-      const answer = await this.#send(command, signal);
+      const answer = await this.#send(command, signal, (address) => {
+        if (readConcern?.afterClusterTime !== undefined) this.#waitingOn = address;
+      });
       return this.#take(answer['cursor']);
     } catch (thrown) {
       const error = thrown instanceof MalformedAnswer ? thrown.of(this.address) : thrown;
-      const { readConcern } = command as { readonly readConcern?: { afterClusterTime?: unknown } };
-      const isUnanswered = !(
-        error instanceof MongoServerError || error instanceof MongoServerSelectionError
-      );
-      this.#mayWait = readConcern?.afterClusterTime !== undefined && isUnanswered;
       signal.throwIfAborted();
       throw this.#named(error) ?? error;
     }
@@ -192,13 +188,18 @@ export class RawCursor implements AsyncDisposable {
     return noMemberError(error, this.#options.readPreference ?? 'primary') ?? named;
   }
 
-  async #send(command: Document, signal: AbortSignal): Promise<Document> {
+  async #send(
+    command: Document,
+    signal: AbortSignal,
+    onUnanswered?: (address: string) => void,
+  ): Promise<Document> {
     const { readPreference } = this.#options;
     const options = {
       session: this.#session,
       signal,
       router: this.#router,
       ...(readPreference && { readPreference }),
+      ...(onUnanswered && { onUnanswered }),
     };
     const { answer, router, address } = await runOnRouter(
       this.#client,

@@ -88,20 +88,24 @@ describe('commands that are given up while no majority takes part', () => {
     await setWriteBlocking(cluster, false, signal);
   });
 
-  it('a cursor that is given up has ended on the server', async () => {
-    const afterClusterTime = await stopReplication();
-    const stop = new AbortController();
-    const opening = RawCursor.open(
-      cluster.raw,
-      'shop',
-      { find: 'items', readConcern: { level: 'majority', afterClusterTime } },
-      { signal: stop.signal },
-    );
-    await until('the server works on it', async () => (await waiting(appName)).length === 1);
-    stop.abort(new Error('given up'));
-    await assert.rejects(opening, /given up/);
-    await until('the server has ended it', async () => (await waiting(appName)).length === 0);
-  });
+  for (const readPreference of ['primary', 'secondary'] as const)
+    it(`a cursor that is given up has ended on the ${readPreference} that it was sent to`, async () => {
+      const afterClusterTime = await stopReplication();
+      await secondariesHaveHeardOf(afterClusterTime);
+      const stop = new AbortController();
+      const opening = RawCursor.open(
+        cluster.raw,
+        'shop',
+        { find: 'items', readConcern: { level: 'majority', afterClusterTime } },
+        { signal: stop.signal, readPreference },
+      );
+      const others = source.members.filter((member) => member !== primary);
+      const members = readPreference === 'primary' ? [primary] : others;
+      await until('the server works on it', async () => (await waitingOn(members)).length === 1);
+      stop.abort(new Error('given up'));
+      await assert.rejects(opening, /given up/);
+      await until('the server has ended it', async () => (await waitingOn(members)).length === 0);
+    });
 
   it('a sync has one of each kind under way at a time, for as long as that lasts', async () => {
     await using syncer = await startSyncerProcess({
@@ -195,6 +199,19 @@ describe('commands that are given up while no majority takes part', () => {
     return (await times()).last;
   }
 
+  /** From the heartbeats. A read after any later time is refused. */
+  async function secondariesHaveHeardOf(time: Timestamp): Promise<void> {
+    for (const member of source.members.filter((other) => other !== primary)) {
+      await using client = new MongoClient(source.directUri('admin', member));
+      await until('it has heard of the time', async () => {
+        const { $clusterTime } = (await client.db('admin').command({ hello: 1 })) as {
+          $clusterTime: { clusterTime: Timestamp };
+        };
+        return $clusterTime.clusterTime.greaterThanOrEqual(time);
+      });
+    }
+  }
+
   async function times(): Promise<{ readonly last: Timestamp; readonly majority: Timestamp }> {
     const { lastWrite } = (await admin.db('admin').command({ hello: 1 })) as {
       lastWrite: Record<'opTime' | 'majorityOpTime', { ts: Timestamp }>;
@@ -209,9 +226,19 @@ describe('commands that are given up while no majority takes part', () => {
     }
   }
 
-  /** The commands that the primary has worked on for a while, by their names, without those that wait for news. */
-  async function waiting(app: string | RegExp): Promise<string[]> {
-    const found = await admin
+  /** What these members have worked on for a while for the cursors. */
+  async function waitingOn(members: readonly Member[]): Promise<string[]> {
+    const found: string[] = [];
+    for (const member of members) {
+      await using client = new MongoClient(source.directUri('admin', member));
+      found.push(...(await waiting(appName, client)));
+    }
+    return found;
+  }
+
+  /** The commands that a member has worked on for a while, by their names, without those that wait for news. */
+  async function waiting(app: string | RegExp, client = admin): Promise<string[]> {
+    const found = await client
       .db('admin')
       .aggregate([
         { $currentOp: { allUsers: true } },
