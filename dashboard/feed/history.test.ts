@@ -19,12 +19,35 @@ describe('History', () => {
     const history = new History();
     for (let second = 0; second <= 100_001; second++) history.add(second * 1_000, figures(second));
     const times = history.points.map(([at]) => at);
-    assert.ok(times.length <= 241, `${times.length} points`);
+    assert.ok(times.length <= 242, `${times.length} points`);
     assert.ok(times.length >= 100, `${times.length} points`);
     assert.equal(times[0], 0);
     assert.equal(times.at(-1), 100_001);
-    const steps = new Set(times.slice(1, -1).map((at, index) => at - (times[index] ?? 0)));
+    assert.deepEqual(times, [...new Set(times)].toSorted((one, other) => one - other));
+    const steps = new Set(times.slice(1, -2).map((at, index) => at - (times[index] ?? 0)));
     assert.equal(steps.size, 1);
+  });
+
+  it('keeps the longest lag and the smallest oplog of what it leaves out', () => {
+    // Long before the end, so that they have been thinned out several times, and shortly before.
+    for (const worstAt of [1, 2, 101, 102, 103, 104, 3_001, 3_002, 3_003, 99_990]) {
+      const history = new History();
+      for (let second = 0; second <= 100_001; second++) {
+        const isWorst = second === worstAt;
+        const lagSeconds = isWorst ? 70 : 3;
+        history.add(second * 1_000, {
+          ...figures(second),
+          lagSeconds: second === worstAt + 1 ? null : lagSeconds,
+          oplogSeconds: isWorst ? 5 : 90,
+        });
+      }
+      const worst = history.points.filter(([, , lag, , oplog]) => lag === 70 && oplog === 5);
+      assert.equal(worst.length, 1, `at ${worstAt}`);
+      const step = (history.points[1]?.[0] ?? 0) - (history.points[0]?.[0] ?? 0);
+      const [at = 0, copiedBytes] = worst[0] ?? [];
+      assert.ok(at >= worstAt && at - worstAt <= step, `${at} instead of ${worstAt}`);
+      assert.equal(copiedBytes, at, 'what is counted is of the time of the point');
+    }
   });
 
   it('tells the rates of the last seconds', () => {

@@ -15,12 +15,14 @@ const rateMs = rateSeconds * 1_000;
 
 /**
  * The figures of a sync since it was first seen: a bounded number of points, which become sparser with time,
- * so that they always cover the whole time.
+ * so that they always cover the whole time. Each has the longest lag and the smallest oplog since the one before.
  */
 export class History {
   #points: HistoryPoint[] = [];
   /** The newest figures, even if they are too close to the last point to be one. */
   #latest: HistoryPoint | undefined;
+  /** What came between the last point and the newest figures, as one point. */
+  #between: HistoryPoint | undefined;
   #intervalSeconds = 1;
   /** Of the last seconds, for the rates. */
   #recent: { readonly atMs: number; readonly figures: Figures }[] = [];
@@ -37,19 +39,14 @@ export class History {
     this.#recent.push({ atMs, figures });
     // A point as old as the period of the rates is kept: they begin there.
     while ((this.#recent[1]?.atMs ?? Infinity) <= atMs - rateMs) this.#recent.shift();
-    const last = this.#points.at(-1);
-    if (last === undefined || atSeconds - last[0] >= this.#intervalSeconds) {
-      this.#points.push(point);
-      this.#latest = undefined;
-      if (this.#points.length >= maxPoints) this.#thinOut();
-    } else {
-      this.#latest = point;
-    }
+    this.#append(point);
+    if (this.#points.length >= maxPoints) this.#thinOut();
   }
 
   /** Oldest first; the last is the newest there is. */
   get points(): readonly HistoryPoint[] {
-    return this.#latest === undefined ? this.#points : [...this.#points, this.#latest];
+    const newest = [this.#between, this.#latest].filter((point) => point !== undefined);
+    return [...this.#points, ...newest];
   }
 
   get bytesPerSecond(): number | null {
@@ -70,8 +67,40 @@ export class History {
     return seconds < 1 ? null : Math.round((to - from) / seconds);
   }
 
+  #append(point: HistoryPoint): void {
+    const last = this.#points.at(-1);
+    const before = this.#latest && joined(this.#between, this.#latest);
+    if (last === undefined || point[0] - last[0] >= this.#intervalSeconds) {
+      this.#points.push(joined(before, point));
+      this.#between = undefined;
+      this.#latest = undefined;
+    } else {
+      this.#between = before;
+      this.#latest = point;
+    }
+  }
+
   #thinOut(): void {
     this.#intervalSeconds *= 2;
-    this.#points = this.#points.filter((_, index) => index % 2 === 0);
+    const points = this.#points;
+    this.#points = [];
+    for (const point of points) this.#append(point);
   }
+}
+
+/** Two points as one at the time of the later: with the longest lag and the smallest oplog that are known of both. */
+function joined(earlier: HistoryPoint | undefined, later: HistoryPoint): HistoryPoint {
+  if (earlier === undefined) return later;
+  const [atSeconds, copiedBytes, lagSeconds, eventsApplied, oplogSeconds] = later;
+  const longestLag = extreme(Math.max, earlier[2], lagSeconds);
+  const smallestOplog = extreme(Math.min, earlier[4], oplogSeconds);
+  return [atSeconds, copiedBytes, longestLag, eventsApplied, smallestOplog];
+}
+
+function extreme(
+  of: (one: number, other: number) => number,
+  one: number | null,
+  other: number | null,
+): number | null {
+  return one === null || other === null ? (one ?? other) : of(one, other);
 }
