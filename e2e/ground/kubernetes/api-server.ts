@@ -119,6 +119,15 @@ export class ApiServer implements AsyncDisposable {
     return config;
   }
 
+  /** With which it shows who it is; its own authority. */
+  async certificate(): Promise<{ readonly cert: Buffer; readonly key: Buffer }> {
+    const [cert, key] = await Promise.all([
+      readFile(this.#path('certificates/apiserver.crt')),
+      readFile(this.#path('certificates/apiserver.key')),
+    ]);
+    return { cert, key };
+  }
+
   /** Runs kubectl, and returns what it prints. */
   async kubectl(args: readonly string[], options: CommandOptions = {}): Promise<string> {
     const env = { ...options.env, KUBECONFIG: await this.writeKubeConfig() };
