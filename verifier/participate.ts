@@ -11,6 +11,7 @@ import type { VerifierMonitor } from './monitor.ts';
 import { ChangesLost } from './passes/change-follower.ts';
 import type { Begun } from './passes/following.ts';
 import { coordinate } from './passes/coordinate.ts';
+import { NotProven } from './passes/prove.ts';
 import { scopeOf, type ScopeOptions } from './passes/scope.ts';
 import type { ProcessIdentity } from './store/metadata-store.ts';
 import { planKey, type PassRecord, type VerificationRecord } from './store/records.ts';
@@ -71,7 +72,7 @@ export async function participate(
   const error = namedError(reason, 'CheckFailed');
   context.logger.error({ err: reason }, 'the verification cannot continue');
   const { name, message } = error;
-  const isFinal = reason instanceof ChangesLost;
+  const isFinal = reason instanceof ChangesLost || reason instanceof NotProven;
   await context.stores.verifications.fail(record.run, { name, message, isFinal });
 }
 

@@ -6,6 +6,7 @@ import {
   isSharded,
   timeOfAllShards,
 } from '../../mongo/cluster-time.ts';
+import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import type { SideName, Sides } from '../../mongo/sides.ts';
 import type { VerifierMonitor } from '../monitor.ts';
@@ -155,10 +156,14 @@ export class Following {
   async #awaitEnd(followers: Sides<ChangeFollower>, signal: AbortSignal): Promise<void> {
     await this.#lease.until(() => this.#lease.isWritesOff, signal);
     const times = await endTimes(this.#context, this.#begun);
-    await Promise.all([
-      followers.source.passed(times.source),
-      followers.destination.passed(times.destination),
-    ]);
+    const passed = async (side: SideName): Promise<void> => {
+      const { retryWarnings } = this.#context.monitor;
+      // Without a majority, a stream tells nothing, and no error.
+      using warning = retryWarnings.watch(`change stream of the ${side}`, 'waiting', longWorkMs);
+      warning.set('it has not reached the end of the writes');
+      await followers[side].passed(times[side]);
+    };
+    await Promise.all([passed('source'), passed('destination')]);
     this.#isAtEnd = true;
     this.#lease.wake();
   }

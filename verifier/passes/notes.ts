@@ -1,7 +1,7 @@
 import type { NotedRecheck, Notes } from '../store/recheck-store.ts';
 import type { ChangeNote, Recheck, VerificationRecord } from '../store/records.ts';
 import type { TaskStore } from '../store/task-store.ts';
-import { notProven } from './prove.ts';
+import { NotProven } from './prove.ts';
 
 /** The name under which a coordinator notes changes for a pass. */
 export function changeNote({ generation, epoch }: Omit<ChangeNote, 'count'>): string {
@@ -113,6 +113,6 @@ export class NotesOnRecord {
       const found = [...(this.#found[index]?.values() ?? [])].reduce((sum, each) => sum + each, 0);
       return found === total ? [] : [`${by}: ${found} of ${total} notes are on record`];
     });
-    if (reasons.length > 0) throw notProven('the documents to recheck are not all known', reasons);
+    if (reasons.length > 0) throw new NotProven('the documents to recheck are not all known', reasons);
   }
 }

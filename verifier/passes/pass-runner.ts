@@ -18,7 +18,7 @@ import type { CoordinatorLease } from './coordinator-lease.ts';
 import { expectedNotes } from './notes.ts';
 import { passResult } from './pass-result.ts';
 import { planPass } from './plan-pass.ts';
-import { notProven } from './prove.ts';
+import { NotProven } from './prove.ts';
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
@@ -135,6 +135,6 @@ export class PassRunner {
       }),
     });
     await coverages.add(run, covered);
-    if (problems.length > 0) throw notProven(`pass ${pass.number} is not complete`, problems);
+    if (problems.length > 0) throw new NotProven(`pass ${pass.number} is not complete`, problems);
   }
 }

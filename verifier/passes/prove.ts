@@ -158,10 +158,15 @@ export function shownReasons(reasons: readonly string[]): string {
   return reasons.slice(0, maxReasons).join('; ') + more;
 }
 
-/** How a verification ends if nothing differs, but something is not proven to be equal. */
-export function notProven(what: string, reasons: readonly string[]): SyncError {
-  return new SyncError(
-    'CheckFailed',
-    `${what}: ${shownReasons(reasons)}. Make sure that nothing writes to either side, then start another verification`,
-  );
+/**
+ * How a verification ends if nothing differs, but something is not proven to be equal. What is on record proves nothing any longer: a
+ * further `check` compares everything again.
+ */
+export class NotProven extends SyncError {
+  constructor(what: string, reasons: readonly string[]) {
+    super(
+      'CheckFailed',
+      `${what}: ${shownReasons(reasons)}. Make sure that nothing writes to either side, then start another verification`,
+    );
+  }
 }

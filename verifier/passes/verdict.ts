@@ -7,7 +7,8 @@ import { selectionOptions } from '../store/selection.ts';
 import type { Begun } from './following.ts';
 import type { CoordinatorLease } from './coordinator-lease.ts';
 import type { NextPass, PassContext } from './pass-runner.ts';
-import { notProven, prove, shownReasons } from './prove.ts';
+import { foundBy } from './pass-result.ts';
+import { NotProven, prove, shownReasons } from './prove.ts';
 
 /**
  * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
@@ -30,11 +31,13 @@ export async function decide(
     lease.wake();
   };
   const key = planKey(run, pass);
-  const { failed } = await stores.tasks.counts(key);
-  if (failed > 0) {
+  const found = foundBy(pass, await stores.tasks.counts(key), record.lastPass);
+  if (found === 'differences') {
     await complete('different', null);
     return undefined;
   }
+  if (found === 'unknown')
+    throw new NotProven('the last pass is not complete', ['some of its tasks have not ended']);
   const sides = sidesOf(catalog, starts, pass.readAfter);
   const { proof, namespaces, doubts, counts } = await prove({ ...context, sides }, key);
   await lease.update();
@@ -45,7 +48,7 @@ export async function decide(
     return undefined;
   }
   const reasons = doubts.map(({ namespace, reason }) => `${namespaceText(namespace)}: ${reason}`);
-  if (pass.isAgain) throw notProven('no difference was found, but', reasons);
+  if (pass.isAgain) throw new NotProven('no difference was found, but', reasons);
   logger.warn({ namespaces: shownReasons(reasons) }, 'comparing again namespaces without proof');
   const doubted: Notes = {
     note: `doubts:${pass.number}:${epoch}`,

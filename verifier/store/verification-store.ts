@@ -96,8 +96,8 @@ export class VerificationStore {
   }
 
   /**
-   * Starts the verification if it has not begun; lets a failed one continue, or start over if changes are lost. Does
-   * nothing while it runs and when it is complete.
+   * Starts the verification if it has not begun; lets a failed one continue, or start over if changes are lost or something is not
+   * proven. Does nothing while it runs and when it is complete.
    * @throws SyncError like `read`.
    */
   async begin(): Promise<void> {

@@ -156,6 +156,31 @@ describe('commands that are given up while no majority takes part', () => {
     assert.deepEqual((await session.post('check')).body, { success: true });
   });
 
+  it('a verification says that the stream of its source waits', async () => {
+    const [srcURI, destURI] = [source.uri('syncer'), destination.uri('syncer')];
+    await using session = await openSession({ srcURI, destURI });
+    await session.post('check');
+    await until('all is compared', async () => {
+      const { lastPass } = await session.progress();
+      return lastPass !== null;
+    });
+    await stopReplication();
+    await session.post('writesOff');
+    const text = /^change stream of the source: waiting for \d+ s: it has not reached the end of /;
+    await until('it says so', async () => {
+      const { warnings, verdict } = await session.progress();
+      assert.equal(verdict, null);
+      return warnings.some((warning) => text.test(warning));
+    });
+    await setReplication('off');
+    const { verdict, warnings } = await session.untilComplete();
+    assert.notEqual(verdict, null);
+    assert.deepEqual(
+      warnings.filter((warning) => text.test(warning)),
+      [],
+    );
+  });
+
   it('a sync has one of each kind under way on its destination, too', async function () {
     await skipUnlessOtherWay(this);
     await using other = new MongoClient(destination.uri('admin'));

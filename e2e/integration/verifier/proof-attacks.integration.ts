@@ -123,6 +123,16 @@ describe('verifier, attacks on the verdict', () => {
     await fail({ mode: 'off' });
   }
 
+  /** After what could not be proven, a further check compares everything: it finds the document that differs. */
+  async function comparesAgain(session: VerifierSession, _id: number): Promise<void> {
+    await session.post('check');
+    const progress = await session.untilComplete();
+    assert.equal(progress.verdict, 'different');
+    const expected = ['shop.items', 'differentDocument', `{"$numberInt":"${_id}"}`];
+    assert.deepEqual(shown(progress), [expected]);
+    assert.equal(progress.documentsCompared, documents);
+  }
+
   function shown({ mismatches }: Progress): readonly (readonly unknown[])[] {
     return mismatches.map(({ namespace, kind, id }) => [namespace, kind, id]);
   }
@@ -209,6 +219,7 @@ describe('verifier, attacks on the verdict', () => {
       await session.untilFailed(),
       /^CheckFailed: .*found by pass 0: 0 of 1 notes are on record/,
     );
+    await comparesAgain(session, 5);
   });
 
   it('gives no verdict where a note is lost of what a change stream told', async () => {
@@ -225,6 +236,7 @@ describe('verifier, attacks on the verdict', () => {
       await session.untilFailed(),
       /^CheckFailed: .*seen by the change streams: \d+ of \d+ notes are on record/,
     );
+    await comparesAgain(session, 5);
   });
 
   it('does not store a position after changes that could not be stored', async () => {
@@ -297,6 +309,38 @@ describe('verifier, attacks on the verdict', () => {
     assert.equal(verdict, 'different');
     assert.equal(mismatchCount, lost);
     assert.ok(mismatches.every(({ kind }) => kind === 'missingDocument'));
+  });
+
+  it('does not take lost documents for expired ones where the clock of its machine is ahead', async () => {
+    await fill();
+    const at = new Date();
+    await onBoth(async (db) => {
+      const items = db.collection<Row>('items');
+      await items.createIndexes([{ key: { at: 1 }, expireAfterSeconds: 1_800 }]);
+      await items.updateMany({}, { $set: { at } });
+    });
+    const now = Date.now;
+    try {
+      Date.now = () => now() + 3_600_000;
+      await using session = await open();
+      await session.post('check');
+      await untilCovered();
+      await applyOps(
+        clientOf(1),
+        [7, 8].map((_id) => ({ op: 'd', ns: 'shop.items', o: { _id } })),
+      );
+      await session.post('writesOff');
+      const progress = await session.untilComplete();
+      assert.equal(progress.verdict, 'different');
+      assert.deepEqual(
+        shown(progress)
+          .map((found) => found.join(' '))
+          .sort(),
+        [7, 8].map((_id) => `shop.items missingDocument {"$numberInt":"${_id}"}`),
+      );
+    } finally {
+      Date.now = now;
+    }
   });
 
   it('gives no verdict where nothing is left that its filter selects', async () => {
