@@ -267,9 +267,35 @@ export function relaxedText(value: unknown): string {
   const inner = value.elements().map((element): readonly [string, string] => {
     const { type, name } = element;
     const isNested = type === bsonType.document || type === bsonType.array;
-    return [name, relaxedText(isNested ? new RawValue(name, element) : decodeElement(element))];
+    if (isNested) return [name, relaxedText(new RawValue(name, element))];
+    return [name, exactText(element) ?? relaxedText(decodeElement(element))];
   });
   return value.type === bsonType.array
     ? `[${inner.map(([, text]) => text).join(',')}]`
     : `{${inner.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
+}
+
+/** Of what would have the same text as other values: whole numbers that a double cannot hold, and dates that JavaScript has not. */
+function exactText({ type, bytes, offset }: RawElement): string | undefined {
+  const buffer = asBuffer(bytes);
+  switch (type) {
+    case bsonType.int64: {
+      const value = buffer.readBigInt64LE(offset);
+      return Number.isSafeInteger(Number(value)) ? undefined : String(value);
+    }
+    case bsonType.double: {
+      const value = buffer.readDoubleLE(offset);
+      return Number.isInteger(value) && !Number.isSafeInteger(value)
+        ? String(BigInt(value))
+        : undefined;
+    }
+    case bsonType.date: {
+      const value = buffer.readBigInt64LE(offset);
+      return Number.isNaN(new Date(Number(value)).getTime())
+        ? `{"$date":{"$numberLong":"${value}"}}`
+        : undefined;
+    }
+    default:
+      return undefined;
+  }
 }

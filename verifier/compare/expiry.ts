@@ -1,5 +1,6 @@
 import { BSON, type Document } from 'mongodb';
 import { listIndexes } from '../../mongo/catalog.ts';
+import { runCommand } from '../../mongo/run-command.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
@@ -9,23 +10,17 @@ import type { Side } from './sides.ts';
 /** Whether a document that is only on one side is excused. */
 export type Excuse = (document: RawDocument) => boolean;
 
-/** Maximum skew between the clocks of the servers and of this machine. */
+/** How far the clocks of a cluster's members may be apart. */
 const clockSkewMs = 5000;
 
-interface ExpiryRule {
+/** When documents expire. */
+export interface ExpiryRule {
   readonly path: readonly string[];
   readonly afterMs: number;
 }
 
-/**
- * Excuses expired documents: each side deletes them at its own pace, so one may still have what the other has
- * deleted. Undefined if nothing expires. TTL indexes with a partial filter excuse nothing.
- */
-export function expiryExcuse(
-  options: Document,
-  indexes: readonly IndexSpec[],
-  now: () => number = Date.now,
-): Excuse | undefined {
+/** The rules by which documents of a collection expire. TTL indexes with a partial filter are none: they excuse nothing. */
+export function expiryRules(options: Document, indexes: readonly IndexSpec[]): ExpiryRule[] {
   const rules: ExpiryRule[] = [];
   for (const index of indexes) {
     const field = index.key.elements()[0]?.name;
@@ -36,13 +31,37 @@ export function expiryExcuse(
   }
   const clustered: unknown = options['expireAfterSeconds'];
   if (clustered !== undefined) rules.push({ path: ['_id'], afterMs: Number(clustered) * 1000 });
-  if (rules.length === 0) return undefined;
+  return rules;
+}
+
+/**
+ * Excuses expired documents: each side deletes them at its own pace, so one may still have what the other has
+ * deleted.
+ * @param now - a clock in milliseconds since 1970 that is not ahead of those of the servers.
+ */
+export function expiryExcuse(rules: readonly ExpiryRule[], now: () => number): Excuse {
   return (bytes) => {
     const document = BSON.deserialize(bytes, { validation: { utf8: false } });
     return rules.some(({ path, afterMs }) =>
       datesAt(document, path).some((date) => date.getTime() + afterMs <= now() + clockSkewMs),
     );
   };
+}
+
+/**
+ * A clock that is not ahead of either side, nor of this machine: with one that is, documents that were lost would count as expired.
+ * Of a sharded cluster, its router is asked.
+ */
+export async function slowestClock(
+  { source, destination }: Sides<Pick<Side, 'cluster'>>,
+  signal: AbortSignal,
+): Promise<() => number> {
+  const offsets = [source, destination].map(async ({ cluster }) => {
+    const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+    return hello.field('localTime').date().getTime() - Date.now();
+  });
+  const offsetMs = Math.min(0, ...(await Promise.all(offsets)));
+  return () => Date.now() + offsetMs;
 }
 
 /** The dates at a path, through arrays as in an index. */

@@ -15,7 +15,7 @@ import {
   type Comparison,
 } from '../compare/compare-documents.ts';
 import { compareMetadata } from '../compare/compare-metadata.ts';
-import { expiryExcuse, type Excuse } from '../compare/expiry.ts';
+import { expiryExcuse, expiryRules, slowestClock, type Excuse } from '../compare/expiry.ts';
 import { keyOfBytes } from '../compare/id-key.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import {
@@ -173,12 +173,12 @@ async function compareWhole(
 }
 
 /** Before the last pass nothing needs an excuse: what has expired on one side is compared again. */
-async function excuseOf(
-  { kind, source, signal }: TaskContext,
-  pair: NamespacePair,
-): Promise<Excuse | undefined> {
+async function excuseOf(context: TaskContext, pair: NamespacePair): Promise<Excuse | undefined> {
+  const { kind, source, signal } = context;
   const collection = sourceCollection(pair);
   if (kind !== 'last' || !collection) return undefined;
   const indexes = await listIndexes(source.cluster, pair.namespace, signal);
-  return expiryExcuse(collection.options, indexes ?? []);
+  const rules = expiryRules(collection.options, indexes ?? []);
+  if (rules.length === 0) return undefined;
+  return expiryExcuse(rules, await slowestClock(context, signal));
 }
