@@ -7,12 +7,15 @@ describe('Lease', () => {
   /** A store where others may hold the lease, and the clocks of the process: one stops while the machine does. */
   function ground() {
     const world = { running: 0, wall: 1_000_000, isFree: true, asked: 0 };
-    const grant = (): Promise<boolean> => {
+    /** For how long it was asked for, each time. */
+    const durations: number[] = [];
+    const grant = (leaseMs: number): Promise<boolean> => {
       world.asked++;
+      durations.push(leaseMs);
       return Promise.resolve(world.isFree);
     };
     const store: LeaseStore = {
-      take: async (_, mayBeFirst) => (await grant()) && mayBeFirst,
+      take: async (leaseMs, mayBeFirst) => (await grant(leaseMs)) && mayBeFirst,
       renew: grant,
     };
     const pass = (ms: number): void => {
@@ -21,7 +24,7 @@ describe('Lease', () => {
     };
     const leaseOf = (isPreferred: boolean, its = store): Lease =>
       new Lease(its, isPreferred, () => [world.running, world.wall]);
-    return { world, pass, leaseOf };
+    return { world, durations, pass, leaseOf };
   }
 
   it('is taken at once by the preferred instance, by others after a while', async () => {
@@ -49,6 +52,18 @@ describe('Lease', () => {
     lease.require();
     world.wall += 9_000;
     assert.equal(lease.isHeld, false);
+  });
+
+  it('lasts three seconds longer than it is relied on, whether taken or renewed', async () => {
+    const { durations, pass, leaseOf } = ground();
+    const lease = leaseOf(true);
+    await lease.keep();
+    pass(3_000);
+    await lease.keep();
+    let reliedOnMs = 0;
+    for (; lease.isHeld && reliedOnMs < 60_000; reliedOnMs += 1_000) pass(1_000);
+    assert.equal(durations.length, 2);
+    for (const leaseMs of durations) assert.ok(leaseMs >= reliedOnMs + 3_000, `${leaseMs} ms`);
   });
 
   it('counts from when it was asked for, not from the answer', async () => {

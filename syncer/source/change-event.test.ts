@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { BSON, Timestamp, UUID } from 'mongodb';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { endOfTransaction } from '../../mongo/server-features.ts';
-import { parseChangeEvent } from './change-event.ts';
+import { changesOf } from '../instances/coordination.ts';
+import { parseChangeEvent, type DocumentChange } from './change-event.ts';
 
 const event = { _id: { _data: '82' }, clusterTime: new Timestamp({ t: 1_700_000_000, i: 7 }) };
 const parsed = (more: object): ReturnType<typeof parseChangeEvent> =>
@@ -28,4 +29,41 @@ it('an unknown event with a namespace is read, so that its namespace decides', (
   const read = parsed({ operationType: 'reshardBegin', ns, collectionUUID });
   assert.ok(read.type === 'catalog');
   assert.deepEqual([read.operation, read.namespace], ['reshardBegin', ns]);
+});
+
+/** The compiler refuses one that is missing, or too many. */
+const documentKinds: Readonly<Record<DocumentChange['kind'], true>> = {
+  insert: true,
+  update: true,
+  replace: true,
+  delete: true,
+};
+
+describe('the changes of documents', () => {
+  const operations = Object.keys(documentKinds);
+  const catalogOperations = [
+    ...['create', 'createIndexes', 'drop', 'dropDatabase', 'dropIndexes', 'modify', 'rename'],
+    ...['shardCollection', 'refineCollectionShardKey', 'reshardCollection'],
+  ];
+
+  it('are the events that are read as such', () => {
+    const ns = { db: 'shop', coll: 'orders' };
+    const documents = { documentKey: { _id: 1 }, fullDocument: { _id: 1 } };
+    const details = { operationDescription: { indexes: [], shardKey: {} } };
+    const fields = {
+      ...{ ns, to: ns, collectionUUID: new UUID(), ...documents, ...details },
+      rawUpdateDescription: { diff: {} },
+    };
+    const read = [...operations, ...catalogOperations].filter(
+      (operationType) => parsed({ ...fields, operationType }).type === 'document',
+    );
+    assert.deepEqual(read, operations);
+  });
+
+  it('are all that an instance requests its share of, and nothing else', () => {
+    const asked = changesOf({ index: 0, count: 2, isByValue: true }, []) as {
+      readonly $or: readonly [{ readonly operationType: { readonly $nin: readonly string[] } }];
+    };
+    assert.deepEqual(asked.$or[0].operationType.$nin.toSorted(), operations.toSorted());
+  });
 });
