@@ -41,18 +41,37 @@ export interface ChangeFollowerOptions extends RetryContext {
   readonly onStored: () => void;
 }
 
+/** The latest answer of a change stream. */
+export interface LatestAnswer {
+  /** That of its token: every event before it has been read. */
+  readonly time: Timestamp;
+  readonly isEmpty: boolean;
+  /** True for the first one of a cursor, which is always empty: more may follow of that very time. */
+  readonly isFirst: boolean;
+}
+
+/** True if an answer shows that every change up to a cluster time has been read. */
+export function hasPassed(
+  { time, isEmpty, isFirst }: LatestAnswer,
+  until: Timestamp,
+  isSharded: boolean,
+): boolean {
+  const order = time.compare(until);
+  const isAtEnd = isEmpty && !isFirst;
+  // Two shards may have changes of the very same time: while one has only just reached it, the other's are held back.
+  return order > 0 || (order === 0 && isAtEnd && !isSharded);
+}
+
 /** Follows the change stream of one side and notes what has changed. */
 export class ChangeFollower {
   readonly #options: ChangeFollowerOptions;
-  #position: Timestamp;
-  /** True if all events up to the position have been read, including those of that very time. */
-  #isAtEnd = false;
+  #latest: LatestAnswer;
   readonly #advanced = new Wakeup();
   #storedAtMs = performance.now();
 
   constructor(options: ChangeFollowerOptions) {
     this.#options = options;
-    this.#position = options.reached?.time ?? options.from;
+    this.#latest = { time: options.reached?.time ?? options.from, isEmpty: true, isFirst: true };
   }
 
   /**
@@ -94,13 +113,8 @@ export class ChangeFollower {
 
   /** Resolves once every change up to a cluster time has been given to the log. */
   async passed(time: Timestamp): Promise<void> {
-    while (!this.#hasPassed(time)) await this.#advanced.next(this.#options.signal);
-  }
-
-  #hasPassed(time: Timestamp): boolean {
-    const order = this.#position.compare(time);
-    // Two shards may have changes of the very same time: while one has only just reached it, the other's are held back.
-    return order > 0 || (order === 0 && this.#isAtEnd && !this.#options.isSharded);
+    const { isSharded, signal } = this.#options;
+    while (!hasPassed(this.#latest, time, isSharded)) await this.#advanced.next(signal);
   }
 
   async #open(token: RawDocument | undefined): Promise<RawCursor> {
@@ -128,10 +142,10 @@ export class ChangeFollower {
     const time = resumeTokenTime(token);
     log.take(side, changes, { token, time });
     monitor.changesSeen += changes.length;
-    this.#position = time;
-    this.#isAtEnd = !isFirst && documents.length === 0;
+    const isEmpty = documents.length === 0;
+    this.#latest = { time, isEmpty, isFirst };
     this.#advanced.wake();
-    await this.#store(documents.length === 0);
+    await this.#store(isEmpty);
     return token;
   }
 

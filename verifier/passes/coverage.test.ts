@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { Binary, BSON } from 'mongodb';
+import { Binary, BSON, Timestamp } from 'mongodb';
+import { RetryWarnings } from '../../mongo/retry-warnings.ts';
+import { createLogger } from '../../service/logger.ts';
 import type { RangeTask } from '../store/records.ts';
-import { coverageByNamespace, coverageOf } from './coverage.ts';
+import type { TaskStore } from '../store/task-store.ts';
+import { coverageByNamespace, coverageOf, readCoverage } from './coverage.ts';
 
 const items = { db: 'shop', coll: 'items' };
 
@@ -185,5 +188,45 @@ describe('coverageByNamespace', () => {
       found.push(`${namespace.coll} ${kind}`);
     }
     assert.deepEqual(found, ['items covered', 'other covered']);
+  });
+});
+
+describe('readCoverage', () => {
+  /** What is wrong with a pass of three tasks. @param former - how many rechecks it had noted when it was read before. */
+  async function problems(former: number | null, planned = 3): Promise<readonly string[]> {
+    const tasks = {
+      plannedCount: () => Promise.resolve(3),
+      notedCount: () => Promise.resolve(2),
+      rangeTasks: async function* () {
+        yield await Promise.resolve(whole);
+      },
+    } as unknown as TaskStore;
+    const context = {
+      ...{ signal: new AbortController().signal, logger: createLogger('test', 'fatal') },
+      monitor: { retryWarnings: new RetryWarnings(), addRetry: () => undefined },
+      stores: { tasks },
+    };
+    const time = new Timestamp({ t: 1, i: 1 });
+    const found = await readCoverage(context, 'run', {
+      ...{ number: 4, epoch: 1, kind: 'recheck', isAgain: false, startedAt: new Date() },
+      ...{ readAfter: { source: time, destination: time }, comparedUpTo: null },
+      ...{ plannedTasks: planned, noted: former },
+    });
+    assert.equal(found.noted, 2);
+    assert.equal(found.covered.length, 1);
+    return found.problems;
+  }
+
+  it('finds that rechecks were noted, or are gone, since the same pass was read before', async () => {
+    assert.deepEqual(await problems(null), []);
+    assert.deepEqual(await problems(2), []);
+    for (const former of [0, 1, 3]) {
+      const expected = `its tasks have noted 2 rechecks, and there were ${former}`;
+      assert.deepEqual(await problems(former), [expected]);
+    }
+  });
+
+  it('finds that tasks are missing', async () => {
+    assert.deepEqual(await problems(null, 4), ['3 of its 4 tasks are on record']);
   });
 });

@@ -4,9 +4,18 @@ import type { NamespaceInfo } from '../../mongo/catalog.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import { idKey, keyBytes } from '../compare/id-key.ts';
 import type { NamespacePair } from '../compare/namespace-pairs.ts';
-import type { PassKind, Recheck } from '../store/records.ts';
+import type { NotedRecheck } from '../store/recheck-store.ts';
+import type { PassKind, Recheck, Task } from '../store/records.ts';
 import { changeNote } from './notes.ts';
-import { databasesOf, planIdTasks, planTasks, readPending } from './plan-pass.ts';
+import {
+  addIdTasks,
+  databasesOf,
+  planIdTasks,
+  planTasks,
+  readPending,
+  type Plan,
+  type PlanContext,
+} from './plan-pass.ts';
 
 function info(coll: string, options: Document = {}): NamespaceInfo {
   return { kind: 'collection', namespace: { db: 'shop', coll }, uuid: new UUID(), options };
@@ -117,6 +126,52 @@ describe('planTasks', () => {
       '1000 ids a',
       '500 ids a',
     ]);
+  });
+});
+
+describe('addIdTasks', () => {
+  const note = 'task:a:b';
+  // Of a collection each, so that each makes a task; these are more than are added together.
+  const notes = Array.from({ length: 45 }, (_, place): NotedRecheck => {
+    return { ...ids(`items${place}`, place), note, place };
+  });
+  const pairs = new Map(notes.map((_, place) => [`shop.items${place}`, pair(`items${place}`)]));
+
+  /** The tasks that are added, and how many it says there are, if these notes are on record by then. */
+  async function added(onRecord: readonly NotedRecheck[]): Promise<[Task[], number]> {
+    const tasks: Task[] = [];
+    const stores = {
+      tasks: {
+        add: async (_: unknown, some: readonly Task[]) => {
+          tasks.push(...(await Promise.resolve(some)));
+        },
+      },
+      rechecks: { all: () => stream(onRecord) },
+    } as unknown as PlanContext['stores'];
+    const plan: Plan = {
+      ...{ kind: 'recheck', isOfAll: false, key: { run: 'run', generation: 2, epoch: 1 } },
+      notes: [
+        { by: 'found by pass 1', total: notes.length, counts: new Map([[note, notes.length]]) },
+      ],
+    };
+    const count = await addIdTasks(stores, plan, await readPending(stream(notes)), pairs);
+    return [tasks, count];
+  }
+
+  it('adds all tasks, and counts them', async () => {
+    const [tasks, count] = await added(notes);
+    assert.equal(count, 45);
+    assert.deepEqual(
+      tasks.map(({ namespace }) => namespace.coll),
+      notes.map((_, place) => `items${place}`),
+    );
+  });
+
+  it('fails if a recheck is gone that was on record when the pass was planned', async () => {
+    const expected = { name: 'CheckFailed', message: /found by pass 1: 44 of 45 notes/ };
+    for (const index of [0, 19, 44]) {
+      await assert.rejects(added(notes.toSpliced(index, 1)), expected);
+    }
   });
 });
 

@@ -70,10 +70,29 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
   // The largest first: splitting them keeps all processes busy to the end.
   sized.sort((one, other) => other.expected.bytes - one.expected.bytes);
   await tasks.add(key, sized, 0);
-  let count = metadata.length + sized.length;
+  return metadata.length + sized.length + (await addIdTasks(stores, plan, pending, pairs));
+}
+
+function taskOf({ pair, work }: PlannedTask, expected: Amount): Task {
+  return { namespace: pair.namespace, work, expected };
+}
+
+/**
+ * Stores the tasks of single ids of a pass. Reads the rechecks once more: together they may need more memory than there is.
+ * @returns how many there are.
+ * @throws SyncError CheckFailed if not everything that is to be compared again is still on record.
+ */
+export async function addIdTasks(
+  { tasks, rechecks }: PlanContext['stores'],
+  plan: Plan,
+  pending: Pending,
+  pairs: ReadonlyMap<string, NamespacePair>,
+): Promise<number> {
+  const { key } = plan;
+  let count = 0;
   let waiting: Task[] = [];
-  const readAgain = new NotesOnRecord(plan.notes);
-  const noted = readAgain.counting(rechecks.all(key.run));
+  const onRecord = new NotesOnRecord(plan.notes);
+  const noted = onRecord.counting(rechecks.all(key.run));
   for await (const { namespace, ids, isChanged } of planIdTasks(plan, pending, pairs, noted)) {
     const expected = { documents: ids.length, bytes: 0 };
     waiting.push({ namespace, work: { kind: 'ids', ids, isChanged }, expected });
@@ -83,12 +102,8 @@ async function attempt(context: PlanContext, plan: Plan): Promise<number> {
     waiting = [];
   }
   await tasks.add(key, waiting, 2);
-  readAgain.requireAll();
+  onRecord.requireAll();
   return count + waiting.length;
-}
-
-function taskOf({ pair, work }: PlannedTask, expected: Amount): Task {
-  return { namespace: pair.namespace, work, expected };
 }
 
 /** What is to be compared again in one namespace, in addition to the documents of single ids. */

@@ -6,6 +6,7 @@ import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { neededAction } from '../../mongo/server-errors.ts';
 import { encodeSpec } from '../../mongo/specification.ts';
 import { messageOf } from '../../service/errors.ts';
+import type { DocumentDifferences } from '../compare/batch-matcher.ts';
 import {
   compareIds,
   compareOrder,
@@ -16,7 +17,7 @@ import {
 } from '../compare/compare-documents.ts';
 import { compareMetadata } from '../compare/compare-metadata.ts';
 import { expiryExcuse, expiryRules, slowestClock, type Excuse } from '../compare/expiry.ts';
-import { keyOfBytes } from '../compare/id-key.ts';
+import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import {
   hasCommonOrder,
@@ -162,14 +163,25 @@ async function compareWhole(
   const comparison = await context.ranges.compare(context, namespace, range, excuse);
   const ids = new Set(comparison.found.map(({ id }) => id));
   if (context.kind !== 'last' || comparison.isOverflowing) return comparison;
+  const confirmed = await compareLists(ids, async (list) => {
+    return await compareIds(context, namespace, list, excuse);
+  });
+  return { ...comparison, ...confirmed };
+}
+
+/** Compares any number of ids. @param compare - compares as many as can be looked up together. */
+export async function compareLists(
+  ids: Iterable<IdKey>,
+  compare: (ids: readonly IdKey[]) => Promise<DocumentDifferences>,
+): Promise<DocumentDifferences> {
   const found: DocumentDifference[] = [];
   let isOverflowing = false;
   for (const list of idLists(ids)) {
-    const confirmed = await compareIds(context, namespace, list, excuse);
-    found.push(...confirmed.found);
-    isOverflowing ||= confirmed.isOverflowing;
+    const differences = await compare(list);
+    found.push(...differences.found);
+    isOverflowing ||= differences.isOverflowing;
   }
-  return { ...comparison, found, isOverflowing };
+  return { found, isOverflowing };
 }
 
 /** Before the last pass nothing needs an excuse: what has expired on one side is compared again. */
