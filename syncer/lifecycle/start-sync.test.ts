@@ -65,6 +65,7 @@ describe('startSync', () => {
     ['another', { ...started, startedAt: new Date(0) }],
     ['being committed', { ...started, state: 'COMMITTING' }],
     ['being reset', { ...started, reset }],
+    ['about to be reversed', { ...started, phase: 'handover', canWrite: true }],
     ['reversed', { ...started, reversals: 1 }],
   ];
   for (const [what, found] of over)

@@ -198,7 +198,8 @@ async function blockDestination(
     const stored = await pair.recordOn(destination).readSyncOfPrimary();
     const isSame = stored?.startedAt.getTime() === record.startedAt.getTime();
     const isRunning = isSame && stored.state === 'RUNNING' && stored.reset === null;
-    if (!isRunning || stored.reversals > 0)
+    // While a reversal begins, it runs again, and users still write to what was its destination.
+    if (!isRunning || stored.phase === 'handover' || stored.reversals > 0)
       throw new SyncError(
         'SupersededByOtherInstance',
         'another process has taken over the sync that was started',
