@@ -266,11 +266,11 @@ export class Verifier {
 
   async #forgetOtherRuns(): Promise<void> {
     const { verifications, tasks, rechecks, mismatches, coverages } = this.#context.stores;
-    const runs = await verifications.runs();
-    await tasks.forgetRuns(runs);
-    await rechecks.forgetRuns(runs);
-    await mismatches.forgetRuns(runs);
-    await coverages.forgetRuns(runs);
+    const living = async (): Promise<string[]> => await verifications.runs();
+    await tasks.forgetRuns(living);
+    await rechecks.forgetRuns(living);
+    await mismatches.forgetRuns(living);
+    await coverages.forgetRuns(living);
   }
 
   async #work(): Promise<void> {

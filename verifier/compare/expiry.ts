@@ -50,7 +50,7 @@ export function expiryExcuse(rules: readonly ExpiryRule[], now: () => number): E
 
 /**
  * A clock that is not ahead of either side, nor of this machine: with one that is, documents that were lost would count as expired.
- * Of a sharded cluster, its router is asked.
+ * Of a sharded cluster, that of its router counts.
  */
 export async function slowestClock(
   { source, destination }: Sides<Pick<Side, 'cluster'>>,

@@ -113,6 +113,7 @@ export class NotesOnRecord {
       const found = [...(this.#found[index]?.values() ?? [])].reduce((sum, each) => sum + each, 0);
       return found === total ? [] : [`${by}: ${found} of ${total} notes are on record`];
     });
-    if (reasons.length > 0) throw new NotProven('the documents to recheck are not all known', reasons);
+    if (reasons.length > 0)
+      throw new NotProven('the documents to recheck are not all known', reasons);
   }
 }

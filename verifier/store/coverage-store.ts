@@ -5,7 +5,7 @@ import { readWhole } from '../../mongo/whole-reading.ts';
 import { namespaceText, type Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { Sides } from '../../mongo/sides.ts';
-import { onStore, type MetadataStore } from './metadata-store.ts';
+import { forgetEndedRuns, onStore, type LivingRuns, type MetadataStore } from './metadata-store.ts';
 import type { Count, Coverage, Tally } from './records.ts';
 import { readDocumentsIn, tallyIn } from './stored-records.ts';
 
@@ -124,11 +124,9 @@ export class CoverageStore {
     });
   }
 
-  async forgetRuns(living: readonly string[]): Promise<void> {
-    await onStore(this.#store, async () => {
-      await this.#coverages.deleteMany({ run: { $nin: [...living] } });
-      await this.#tallies.deleteMany({ run: { $nin: [...living] } });
-    });
+  async forgetRuns(living: LivingRuns): Promise<void> {
+    await forgetEndedRuns(this.#store, this.#coverages, living);
+    await forgetEndedRuns(this.#store, this.#tallies, living);
   }
 
   async #write(

@@ -53,6 +53,28 @@ export async function onStore<T>(
   return await retrying(store, 'metadata store', named, isTransient);
 }
 
+/** The runs that are on record. */
+export type LivingRuns = () => Promise<readonly string[]>;
+
+/**
+ * Deletes what a collection has of runs that are no longer on record. Which runs it has is read first: what belongs to one that begins
+ * meanwhile is not among them.
+ */
+export async function forgetEndedRuns(
+  store: MetadataStore,
+  { collectionName }: Pick<Collection, 'collectionName'>,
+  living: LivingRuns,
+): Promise<void> {
+  const collection = store.db.collection<{ run: string }>(collectionName);
+  const there = await onStore(store, async () => await collection.distinct('run'));
+  const onRecord = new Set(await living());
+  const ended = there.filter((run) => !onRecord.has(run));
+  if (ended.length === 0) return;
+  await onStore(store, async () => {
+    await collection.deleteMany({ run: { $in: ended } });
+  });
+}
+
 /**
  * Inserts documents that an attempt whose answer was lost may have inserted already. A document whose `_id` is taken counts as
  * inserted only if the stored one has the same values.

@@ -6,7 +6,7 @@ import { readWhole } from '../../mongo/whole-reading.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import type { MismatchPage, VerificationProgress } from '../../sync-api/json.ts';
 import { mismatchForms, type Mismatch, type MismatchView } from '../compare/mismatch.ts';
-import { onStore, type MetadataStore } from './metadata-store.ts';
+import { forgetEndedRuns, onStore, type LivingRuns, type MetadataStore } from './metadata-store.ts';
 import type { PassKey, PassResult } from './records.ts';
 
 interface StoredMismatch extends Document {
@@ -238,10 +238,8 @@ export class MismatchStore {
     });
   }
 
-  async forgetRuns(living: readonly string[]): Promise<void> {
-    await onStore(this.#store, async () => {
-      await this.#mismatches.deleteMany({ run: { $nin: [...living] } });
-    });
+  async forgetRuns(living: LivingRuns): Promise<void> {
+    await forgetEndedRuns(this.#store, this.#mismatches, living);
   }
 }
 

@@ -4,7 +4,13 @@ import { readWhole } from '../../mongo/whole-reading.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
 import { keyBytes, type IdKey } from '../compare/id-key.ts';
-import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
+import {
+  forgetEndedRuns,
+  insertNew,
+  onStore,
+  type LivingRuns,
+  type MetadataStore,
+} from './metadata-store.ts';
 import type { Recheck } from './records.ts';
 import { recheckIn } from './stored-records.ts';
 
@@ -108,10 +114,8 @@ export class RecheckStore {
     });
   }
 
-  async forgetRuns(living: readonly string[]): Promise<void> {
-    await onStore(this.#store, async () => {
-      await this.#rechecks.deleteMany({ run: { $nin: [...living] } });
-    });
+  async forgetRuns(living: LivingRuns): Promise<void> {
+    await forgetEndedRuns(this.#store, this.#rechecks, living);
   }
 }
 

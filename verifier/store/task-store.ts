@@ -10,7 +10,13 @@ import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
 import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
 import { inGroupsOf } from '../../service/groups.ts';
-import { insertNew, onStore, type MetadataStore } from './metadata-store.ts';
+import {
+  forgetEndedRuns,
+  insertNew,
+  onStore,
+  type LivingRuns,
+  type MetadataStore,
+} from './metadata-store.ts';
 import {
   taskNote,
   type ClaimedTask,
@@ -366,10 +372,8 @@ export class TaskStore {
     });
   }
 
-  async forgetRuns(living: readonly string[]): Promise<void> {
-    await onStore(this.#store, async () => {
-      await this.#tasks.deleteMany({ run: { $nin: [...living] } });
-    });
+  async forgetRuns(living: LivingRuns): Promise<void> {
+    await forgetEndedRuns(this.#store, this.#tasks, living);
   }
 
   async #insert(tasks: readonly StoredTask[]): Promise<void> {

@@ -315,4 +315,18 @@ describe('verifier, the stores of the metadata', () => {
       });
     });
   });
+
+  it('deletes what ended runs have left, and nothing of a run that begins meanwhile', async () => {
+    const tasks = new TaskStore(store());
+    const add = async (run: string): Promise<void> => {
+      await tasks.add({ ...plan, run }, [collection], 0);
+    };
+    for (const run of ['ended', 'living']) await add(run);
+    await tasks.forgetRuns(async () => {
+      await add('new');
+      return ['living'];
+    });
+    const left = await db().collection('tasks').distinct('run');
+    assert.deepEqual(left.sort(), ['living', 'new']);
+  });
 });
