@@ -23,7 +23,10 @@ describe('History', () => {
     assert.ok(times.length >= 100, `${times.length} points`);
     assert.equal(times[0], 0);
     assert.equal(times.at(-1), 100_001);
-    assert.deepEqual(times, [...new Set(times)].toSorted((one, other) => one - other));
+    assert.deepEqual(
+      times,
+      [...new Set(times)].toSorted((one, other) => one - other),
+    );
     const steps = new Set(times.slice(1, -2).map((at, index) => at - (times[index] ?? 0)));
     assert.equal(steps.size, 1);
   });
