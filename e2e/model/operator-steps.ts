@@ -156,6 +156,8 @@ function factsOf(model: Model): CommitFacts {
     isAskedFor,
     direction: 'Forward',
     commit: progressOf(model, held?.commitSentMs ?? -Infinity),
+    // The hold of the model does not have what becomes of the workloads after that.
+    isCarriedOut: false,
     obstacle: isPossible ? undefined : { cause: undefined },
     hold: held,
     missedHash: isMissed ? 'hash' : undefined,

@@ -66,6 +66,7 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
       !isUnclaimed &&
       !isToBeginAgain,
     commit: progressOfCommit(input, world.hold),
+    isCarriedOut: input.assessment.stage === 'committed',
     obstacle: obstacleOf(input, options, world),
     hold: world.hold,
     missedHash: status?.commit?.missedOptions,

@@ -149,20 +149,25 @@ export class ClusterSyncReconciler {
     }
     const { status, events, requeueAfterMs } = decision;
     if (!decision.isStatusPending) this.#present.set(key, { ...clusterSync, status });
-    const delays = [requeueAfterMs, ...(isLeft ? [releaseAgainMs] : [])];
+    const { commit } = decision;
+    const take = async (): Promise<void> => {
+      logger.info({ step: commit }, 'automatic commit');
+      await holds.take(commit, holderOf(clusterSync), signal);
+    };
+    // That a commit was carried out is published after what becomes of its workloads is on record.
+    if (commit.kind === 'record') await take();
+    let delayMs = Math.min(requeueAfterMs, isLeft ? releaseAgainMs : Infinity);
     if (!decision.isStatusPending || !clusterSync.status) {
       const result = await this.#status.write(clusterSync, status, signal);
       if (result.kind === 'written') {
         for (const event of events) recorder.record({ ...event, regarding: cached });
       }
-      if (result.kind === 'deferred') delays.push(result.forMs);
+      // What waits for this status to be on record would be looked at again and again.
+      if (result.kind === 'deferred')
+        delayMs = Math.max(nextStepMs, Math.min(delayMs, result.forMs));
     }
-    if (isChange(decision.commit)) {
-      logger.info({ step: decision.commit }, 'automatic commit');
-      await holds.take(decision.commit, holderOf(clusterSync), signal);
-      return { requeueAfterMs: nextStepMs };
-    }
-    return { requeueAfterMs: Math.min(...delays) };
+    if (commit.kind === 'scale' || commit.kind === 'drop') await take();
+    return { requeueAfterMs: isChange(commit) ? nextStepMs : delayMs };
   }
 
   /** Ends what is under way for a key whose namespace cannot be read: where its pods are is unknown. */

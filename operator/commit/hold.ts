@@ -38,6 +38,11 @@ export interface Hold {
   readonly workloads: readonly HeldWorkload[];
   /** Set before a commit is sent, milliseconds since 1970: from then on it may have been accepted, whatever is known. */
   readonly commitSentMs?: number;
+  /**
+   * Set before it is published that the commit was carried out: `workloadsAfterCommit`, which holds even if the ClusterSync is deleted
+   * from then on.
+   */
+  readonly afterCommit?: CommitOptions['workloadsAfterCommit'];
   /** Set when the attempt is abandoned, before the first workload gets its size back: then it is not continued. */
   readonly ending?: HoldEnd;
 }

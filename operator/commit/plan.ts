@@ -45,6 +45,8 @@ export interface CommitFacts {
   readonly isAskedFor: boolean;
   readonly direction: Direction;
   readonly commit: CommitProgress;
+  /** Whether every instance says that it has carried the commit out: then this is about to be published. */
+  readonly isCarriedOut: boolean;
   /** What keeps the commit from being sent; undefined if nothing does. */
   readonly obstacle: Obstacle | undefined;
   readonly hold: Hold | undefined;
@@ -144,18 +146,25 @@ function planBegin(facts: CommitFacts): CommitPlan {
 /** Undoes a hold whose ClusterSync is gone. */
 export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): CommitStep {
   const { ending = 'NotAskedFor' } = hold;
+  // After the commit, they would write to the deployment that nobody uses any more.
+  if (hold.afterCommit === 'StayAtZero') return dropping.step;
   return hold.ending === undefined
     ? { kind: 'record', hold: { ...hold, ending } }
     : wayBack(hold, workloads).step;
 }
 
 function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
-  const { commit, workloads, options } = facts;
+  const { commit, isCarriedOut, workloads, options } = facts;
   if (!workloads) return { step: { kind: 'look' } };
   if (commit === 'done') {
     return options.workloadsAfterCommit === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
   }
-  if (commit === 'taken') return keepDown(hold, workloads) ?? nothing;
+  if (commit === 'taken') {
+    const { workloadsAfterCommit: afterCommit } = options;
+    return isCarriedOut && hold.afterCommit !== afterCommit
+      ? { step: { kind: 'record', hold: { ...hold, afterCommit } } }
+      : (keepDown(hold, workloads) ?? nothing);
+  }
   if (hold.ending === 'DeadlineMissed') return backFromMissed(facts, hold, workloads);
   if (hold.ending !== undefined) return wayBack(hold, workloads);
   const ending = endOf(facts, hold);

@@ -126,7 +126,12 @@ class Scene {
   pass(writes = Infinity): void {
     const step = this.#plan();
     this.#check(step);
-    if (writes > 0) this.#take(step, writes);
+    let left = writes;
+    // As the product does: the status is written after what is recorded, and before anything else.
+    if (step.kind === 'record' && left-- > 0) this.#take(step, 1);
+    if (this.#isReachable && this.syncer === 'committed' && !this.isDeleted && left-- > 0)
+      this.#isCommitOnRecord = true;
+    if (step.kind !== 'record' && left > 0) this.#take(step, left);
   }
 
   #plan(): CommitStep {
@@ -151,6 +156,7 @@ class Scene {
       isAskedFor: this.#isAskedFor,
       direction: 'Forward',
       commit: this.#progress(),
+      isCarriedOut: this.#isReachable && this.syncer === 'committed',
       obstacle: this.#hasObstacle || !this.#isReachable ? { cause: undefined } : undefined,
       hold: this.hold,
       missedHash: this.missedHash,
@@ -163,7 +169,6 @@ class Scene {
 
   /** What the operator knows: about a commit that a former operator has sent, only once it can be known. */
   #progress(): CommitProgress {
-    if (this.#isReachable && this.syncer === 'committed') this.#isCommitOnRecord = true;
     if (this.#isCommitOnRecord) return 'done';
     if (!this.#isReachable) return 'unknown';
     if (this.syncer !== 'running') return 'taken';
@@ -204,6 +209,10 @@ class Scene {
     if (step.kind === 'scale' && !this.isDeleted && isOpen) {
       const isUp = step.scalings.some(({ replicas }) => replicas > 0);
       assert.ok(!isUp, 'nothing writes again while a commit may be under way');
+    }
+    if (step.kind === 'scale' && this.#isCommitOnRecord && this.#after === 'StayAtZero') {
+      const isUp = step.scalings.some(({ replicas }) => replicas > 0);
+      assert.ok(!isUp, 'nothing writes to the old deployment once the commit is published');
     }
     if (step.kind === 'send') {
       assert.ok(this.hold?.commitSentMs !== undefined, 'that it is sent is on record');

@@ -86,8 +86,9 @@ export class VerificationReconciler {
       for (const event of events) recorder.record({ ...event, regarding: cached });
     }
     // The next pass handles the end, once it is recorded.
-    if (status.completedAt !== undefined) return { requeueAfterMs: 0 };
-    if (result.kind !== 'deferred' || requeueAfterMs === undefined) return { requeueAfterMs };
+    const isOver = status.completedAt !== undefined;
+    if (result.kind !== 'deferred') return { requeueAfterMs: isOver ? 0 : requeueAfterMs };
+    if (isOver || requeueAfterMs === undefined) return { requeueAfterMs: result.forMs };
     return { requeueAfterMs: Math.min(requeueAfterMs, result.forMs) };
   }
 

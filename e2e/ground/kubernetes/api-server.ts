@@ -134,10 +134,10 @@ export class ApiServer implements AsyncDisposable {
     return await run(toolPath('hyperkube', 'kubectl'), args, { ...options, env });
   }
 
-  /** A kubeconfig file, for other programs. */
-  async writeKubeConfig(): Promise<string> {
-    const path = this.#path('kubeconfig');
-    await writeFile(path, this.config().exportConfig(), { mode: 0o600 });
+  /** A kubeconfig file, for other programs; through another port where something stands in between. */
+  async writeKubeConfig(port = this.port): Promise<string> {
+    const path = this.#path(port === this.port ? 'kubeconfig' : `kubeconfig-${port}`);
+    await writeFile(path, this.config(port).exportConfig(), { mode: 0o600 });
     return path;
   }
 
