@@ -358,6 +358,27 @@ describe('several instances on one replica set', () => {
     await pair.assertEqual();
   });
 
+  it('commit once the one that is behind has applied the last changes, and say whom they wait for', async () => {
+    await using instances = await startNumbered(pair, 2, small);
+    await instances.start();
+    await instances.waitFor(({ canCommit }) => canCommit);
+    const [coordinator, other] = await byRole(instances);
+    assert.ok(coordinator && other);
+    const id = (await other.progress()).syncerID ?? '';
+    const namespace = 'shop.items';
+    const isBehind = await delayNext(pair.destination, 'insert', 6_000, { id, namespace });
+    await items().insertMany(rows(7_000, 200));
+    await isBehind();
+    await instances.commit();
+    const text = `${id} has not applied the changes up to the commit`;
+    const { canWrite } = await coordinator.waitFor(
+      ({ state, warnings }) => state === 'COMMITTED' || warnings?.join().includes(text) === true,
+    );
+    assert.equal(canWrite, false);
+    await instances.waitFor(({ state }) => state === 'COMMITTED');
+    await pair.assertEqual();
+  });
+
   it("do not let a change of the catalog that the network still holds come after the next coordinator's", async () => {
     await using proxied = await startProxied(pair);
     const { instances } = proxied;

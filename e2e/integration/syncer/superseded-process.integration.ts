@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Db, Document } from 'mongodb';
+import { MongoClient, type Db, type Document } from 'mongodb';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { reliableMs } from '../../../syncer/store/instance-ownership.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
@@ -8,7 +8,7 @@ import { freezeProcess } from '../../ground/freeze-process.ts';
 import { commandKind } from './command-kind.ts';
 import { commitAndWait, forward, namespacesOf, useClusterPair } from './cluster-pair.ts';
 import { isBlocked } from './reset-outcome.ts';
-import { canBeSlow, delayNext, slowCommands } from './slow-commands.ts';
+import { canBeSlow, delayNext, setFailPoint, slowCommands } from './slow-commands.ts';
 
 const count = 12_000;
 const success = { status: 200, body: { success: true } };
@@ -38,9 +38,8 @@ describe('a syncer whose place another process has taken', () => {
     return ((await instance())?.['heartbeatAt'] as Date | undefined)?.getTime() ?? NaN;
   }
 
-  /** A proxy before the primary of the destination, and the address of that by way of it. */
-  async function proxied(): Promise<readonly [TcpProxy, URL]> {
-    const { set } = pair.destination;
+  /** A proxy before the primary of a side, and the address of that by way of it. */
+  async function proxied({ set } = pair.destination): Promise<readonly [TcpProxy, URL]> {
     const uri = new URL(set.directUri('syncer', await set.primary()));
     const proxy = await TcpProxy.start(Number(uri.port));
     uri.port = String(proxy.port);
@@ -48,8 +47,8 @@ describe('a syncer whose place another process has taken', () => {
   }
 
   /** The same, polled to see whether it is there: a connection with a pending read ends when a frozen process continues. */
-  async function proxiedAndPolled(): Promise<readonly [TcpProxy, string]> {
-    const [proxy, uri] = await proxied();
+  async function proxiedAndPolled(side = pair.destination): Promise<readonly [TcpProxy, string]> {
+    const [proxy, uri] = await proxied(side);
     uri.searchParams.set('serverMonitoringMode', 'poll');
     return [proxy, uri.href];
   }
@@ -192,6 +191,46 @@ describe('a syncer whose place another process has taken', () => {
     const answer = await answered;
     assert.equal(await isBlocked(pair.destination), false);
     assert.deepEqual([answer?.status, answer?.body['error']], [500, 'SupersededByOtherInstance']);
+  });
+
+  it('was frozen in its commit, and does not block the users of a source that a reset has given back since', async () => {
+    await pair.source.client.db('shop').collection('items').insertOne({ n: 1 });
+    const [started, cluster0] = await proxiedAndPolled(pair.source);
+    await using proxy = started;
+    await using frozen = await pair.syncing({ enableUserWriteBlocking: true }, { cluster0 });
+    // An earlier change of who may write, for whose end the process waits.
+    await using earlier = new MongoClient(pair.source.set.uri('syncer'));
+    const name = 'setUserWriteBlockMode';
+    const delay = { failCommands: [name], blockConnection: true, blockTimeMS: 10_000 };
+    const held = await setFailPoint(pair.source, 'failCommand', delay, { times: 1 });
+    const unblocked = earlier.db('admin').command({ [name]: 1, global: false });
+    await held.reached(1);
+    let isWaiting = false;
+    proxy.judge((bytes) => {
+      if (commandKind(bytes) !== 'aggregate $currentOp' || !bytes.includes(name)) return undefined;
+      const onAnswer = (answer: Buffer): Buffer => {
+        isWaiting = true;
+        return answer;
+      };
+      return { kind: 'delivered', onAnswer };
+    });
+    const answered = frozen.post('commit', {});
+    // Frozen between two questions: one that is under way would fail, as its time is over, and nothing would be sent.
+    await until('it waits for that', () => isWaiting);
+    await frozen.kill('SIGSTOP');
+    await unblocked;
+    await using next = await pair.syncer();
+    assert.deepEqual(await next.post('reset', { destination: 'Unblock' }), success);
+    await next.waitFor(({ state }) => state === 'IDLE');
+    assert.equal(await isBlocked(pair.source), false);
+    // It hears late that the instance is another's.
+    const instances = 'clustersync_internal.instances';
+    const slow = await slowCommands(pair.destination, ['update'], 2_000, instances);
+    await frozen.kill('SIGCONT');
+    const { status, body } = await answered;
+    await slow[Symbol.asyncDispose]();
+    assert.equal(await isBlocked(pair.source), false);
+    assert.deepEqual([status, body['error']], [500, 'SupersededByOtherInstance']);
   });
 
   it('was frozen with a commit in hand, and does not store it when users are told that there is none', async () => {
