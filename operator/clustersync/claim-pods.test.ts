@@ -45,6 +45,26 @@ describe('the pods that keep a claim', () => {
       });
   }
 
+  it('are those to come, too: of a ClusterSync that is deleted, as long as its StatefulSet is left', async () => {
+    const { scene, owner, other } = await twoTenants();
+    owner.isThere = false;
+    scene.endPods(owner);
+    owner.hasSet = true;
+    assert.equal((await scene.pass(other)).kind, 'taken');
+    owner.hasSet = false;
+    assert.equal((await scene.pass(other)).kind, 'held');
+  });
+
+  it('are those to come, too: of one whose claim is broken, until its StatefulSet has 0 replicas', async () => {
+    const { scene, owner, other } = await twoTenants();
+    scene.break(owner);
+    scene.endPods(owner);
+    assert.equal(owner.replicas, 1);
+    assert.equal((await scene.pass(other)).kind, 'taken');
+    owner.replicas = 0;
+    assert.equal((await scene.pass(other)).kind, 'held');
+  });
+
   it('are those of its StatefulSet: an annotation makes no other one count', async () => {
     const { scene, owner, other } = await twoTenants();
     scene.break(owner);

@@ -217,11 +217,18 @@ describe('the next step of an automatic commit', () => {
     ],
     [
       'waits for what was recreated',
-      {
-        hold,
-        workloads: views(found('other', 2), found('queue', 0)),
-      },
+      { hold, workloads: views(found('other', 2), found('queue', 0)) },
       `none ${stopping}`,
+    ],
+    [
+      'waits for what was recreated and has no pods yet',
+      { hold: sent, workloads: views(found('other', 2, 0), found('queue', 0)) },
+      `none ${stopping}`,
+    ],
+    [
+      'is not sent while a workload may not be seen',
+      { hold: sent, workloads: views(refused, found('queue', 0)) },
+      'none Forbidden stalled',
     ],
     [
       'does without what is gone',
@@ -319,11 +326,7 @@ describe('the next step of an automatic commit', () => {
     ],
     [
       'gives nothing to what was recreated',
-      {
-        hold: ending,
-        missedHash: 'hash',
-        workloads: views(found('other', 0), missing),
-      },
+      { hold: ending, missedHash: 'hash', workloads: views(found('other', 0), missing) },
       `drop ${missed}`,
     ],
     [
@@ -346,6 +349,8 @@ describe('the next step of an automatic commit', () => {
       { hold: { ...hold, ending: 'NotAskedFor' }, workloads: down },
       'scale web=3,queue=1',
     ],
+    ['goes no further back when taken', { hold: ending, workloads: down, commit: 'taken' }, 'none'],
+    ['does not go back when it is done', { hold: ending, workloads: down, commit: 'done' }, 'drop'],
     [
       'forgets what nobody asked for any more',
       { hold: { ...hold, ending: 'OptionsChanged' }, workloads: up },

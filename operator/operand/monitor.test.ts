@@ -23,6 +23,8 @@ class Processes {
   mayCommand = true;
   /** What a command waits for before it is sent. */
   connected: Promise<void> = Promise.resolve();
+  /** What an answer to a question waits for. */
+  answering: Promise<void> = Promise.resolve();
   readonly monitor: OperandMonitor<Progress, 'pause' | 'resume'>;
 
   constructor() {
@@ -56,9 +58,17 @@ class Processes {
     this.monitor.watch(key, new Map([['one', targetAt(baseUrl)]]));
   }
 
+  /** Resolves after that time. */
+  async after(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.clock.schedule(ms, resolve);
+    });
+  }
+
   async #answer({ baseUrl }: ApiTarget, signal: AbortSignal) {
     const asked = (this.asked.get(baseUrl) ?? 0) + 1;
     this.asked.set(baseUrl, asked);
+    await this.answering;
     if (baseUrl === 'silent') {
       await new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
@@ -126,6 +136,39 @@ describe('OperandMonitor', () => {
       assert.equal(command()?.request, request);
       assert.equal(command()?.kind, 'taken');
     }
+    await monitor[Symbol.asyncDispose]();
+  });
+
+  it('dates an answer by its question: it says nothing about a command taken since then', async () => {
+    const processes = new Processes();
+    const { monitor, clock } = processes;
+    const startMs = clock.wallMs();
+    processes.answering = processes.after(3_000);
+    processes.watch('shop/orders', 'slow');
+    await clock.advance(1_000);
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(2_000);
+    const observation = monitor.observations('shop/orders').get('one');
+    assert.deepEqual(observation?.answer, { kind: 'progress', progress: { asked: 1 } });
+    assert.equal(observation.askedMs, startMs);
+    assert.ok(observation.command?.kind === 'taken');
+    assert.equal(observation.command.endedMs, startMs + 1_000);
+    await monitor[Symbol.asyncDispose]();
+  });
+
+  it('dates a command by its answer: what was asked while it was under way says nothing about it', async () => {
+    const processes = new Processes();
+    const { monitor, clock } = processes;
+    const startMs = clock.wallMs();
+    processes.watch('shop/orders', 'quick');
+    processes.connected = processes.after(3_500);
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(3_000);
+    assert.equal(monitor.observations('shop/orders').get('one')?.askedMs, startMs + 3_000);
+    await clock.advance(500);
+    const command = monitor.observations('shop/orders').get('one')?.command;
+    assert.ok(command?.kind === 'taken');
+    assert.equal(command.endedMs, startMs + 3_500);
     await monitor[Symbol.asyncDispose]();
   });
 

@@ -28,6 +28,8 @@ export interface Tenant {
   /** Of its StatefulSet. */
   replicas: 0 | 1;
   hasPods: boolean;
+  /** Whether its StatefulSet is left once the ClusterSync and its pods are gone. */
+  hasSet: boolean;
 }
 
 /** Claims of ClusterSyncs, with the objects that show who still exists. */
@@ -61,7 +63,7 @@ export class Scene {
     const tenant: Tenant = {
       ...{ sync: { ...sync, metadata }, names: [...names].sort() },
       ...{ proven: new Set(), everProven: new Set(), deployment: 'one', isLed: false },
-      ...{ isThere: true, replicas: 1, hasPods: true },
+      ...{ isThere: true, replicas: 1, hasPods: true, hasSet: false },
     };
     this.tenants.push(tenant);
     return tenant;
@@ -170,9 +172,9 @@ export function keyOf({ sync }: Tenant): string {
   return objectKey(sync.metadata);
 }
 
-/** Once it is gone, the garbage collector has deleted the StatefulSet and its pods. */
+/** Once it is gone, the garbage collector deletes the StatefulSet and its pods; see {@link Tenant.hasSet}. */
 function setOf(tenant: Tenant | undefined): StatefulSet | undefined {
-  if (!tenant || !(tenant.isThere || tenant.hasPods)) return undefined;
+  if (!tenant || !(tenant.isThere || tenant.hasPods || tenant.hasSet)) return undefined;
   const metadata = { name: 'orders-syncer', ownerReferences: [controllerReference(tenant.sync)] };
   const spec = { replicas: tenant.replicas, selector: {}, template: {}, serviceName: '' };
   return { apiVersion: 'apps/v1', kind: 'StatefulSet', metadata, spec };

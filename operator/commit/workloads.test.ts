@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { Pod } from '../kube/builtin-resources.ts';
+import type { KubeClient, Selection } from '../kube/client.ts';
+import { Workloads } from './workloads.ts';
+
+const { signal } = new AbortController();
+const labelSelector = 'app=web';
+
+/** A pod of which the API server has been told to delete it. */
+function deletedPod(name: string, phase: string): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace: 'shop', deletionTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { containers: [], nodeName: 'node-1' },
+    status: { phase },
+  };
+}
+
+/** The API server of a Deployment that is scaled to zero and counts no pods. */
+function clientWith(items: readonly Pod[]): KubeClient {
+  const scale = {
+    metadata: { name: 'web', namespace: 'shop', uid: 'web-uid', resourceVersion: '7' },
+    spec: { replicas: 0 },
+    status: { replicas: 0, selector: labelSelector },
+  };
+  const isOfIt = (selection: Selection): boolean =>
+    selection.namespace === 'shop' && selection.labelSelector === labelSelector;
+  return {
+    raw: ({ path }: { readonly path: string }) => {
+      assert.equal(path, '/apis/apps/v1/namespaces/shop/deployments/web/scale');
+      return Promise.resolve(scale);
+    },
+    list: (_: unknown, selection: Selection) =>
+      Promise.resolve({ items: isOfIt(selection) ? items : [] }),
+  } as unknown as KubeClient;
+}
+
+describe('a workload at zero', () => {
+  const web = { kind: 'Deployment', name: 'web' } as const;
+
+  it('has the pods that are being terminated, until they have ended: they write', async () => {
+    const client = clientWith([deletedPod('web-1', 'Running'), deletedPod('web-2', 'Succeeded')]);
+    assert.deepEqual(await new Workloads(client).look('shop', [web], signal), [
+      {
+        ...web,
+        state: {
+          kind: 'found',
+          seen: { uid: 'web-uid', resourceVersion: '7' },
+          replicas: 0,
+          pods: 1,
+        },
+      },
+    ]);
+  });
+});
