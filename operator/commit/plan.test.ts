@@ -1,57 +1,26 @@
 import assert from 'node:assert/strict';
 import type { Hold } from './hold.ts';
+import { planCommit, type CommitFacts, type CommitPlan } from './plan.ts';
 import {
-  planCommit,
-  planRelease,
-  type CommitFacts,
-  type CommitPlan,
-  type WorkloadState,
-  type WorkloadView,
-} from './plan.ts';
-
-const nowMs = Date.UTC(2026, 0, 1, 12);
-const holder = { namespace: 'shop', name: 'orders', uid: 'sync-uid' };
-const web = { kind: 'Deployment', name: 'web' } as const;
-const queue = { kind: 'StatefulSet', name: 'queue' } as const;
-const lag = { reason: 'WaitingForLag', message: 'the lag is 99 s', level: 'waiting' } as const;
-
-const options: CommitFacts['options'] = {
-  mode: 'Automatic',
-  maxLagSeconds: 10,
-  workloads: [web, queue],
-  workloadsAfterCommit: 'StayAtZero',
-  deadlineSeconds: 300,
-};
-
-const hold: Hold = {
+  carriedOut,
+  down,
+  ending,
+  found,
+  hold,
   holder,
-  direction: 'Forward',
-  optionsHash: 'hash',
-  sinceMs: nowMs - 60_000,
-  workloads: [
-    { ...web, uid: 'web-uid', replicas: 3 },
-    { ...queue, uid: 'queue-uid', replicas: 1 },
-  ],
-};
+  missing,
+  nowMs,
+  options,
+  outline,
+  refused,
+  sent,
+  up,
+  views,
+  web,
+} from './testing/two-workloads.ts';
+
+const lag = { reason: 'WaitingForLag', message: 'the lag is 99 s', level: 'waiting' } as const;
 const late: Hold = { ...hold, sinceMs: nowMs - 300_000 };
-const sent: Hold = { ...hold, commitSentMs: nowMs - 1_000 };
-const ending: Hold = { ...hold, ending: 'DeadlineMissed' };
-
-function found(name: string, replicas: number, pods = replicas): WorkloadState {
-  return { kind: 'found', seen: { uid: `${name}-uid`, resourceVersion: '7' }, replicas, pods };
-}
-
-function views(webState: WorkloadState, queueState: WorkloadState): WorkloadView[] {
-  return [
-    { ...web, state: webState },
-    { ...queue, state: queueState },
-  ];
-}
-
-const up = views(found('web', 3), found('queue', 1));
-const down = views(found('web', 0), found('queue', 0));
-const missing = { kind: 'missing' } as const;
-const refused = { kind: 'refused', description: 'forbidden' } as const;
 
 function plan(facts: Partial<CommitFacts>): CommitPlan {
   return planCommit({
@@ -62,25 +31,13 @@ function plan(facts: Partial<CommitFacts>): CommitPlan {
     isAskedFor: true,
     direction: 'Forward',
     commit: 'none',
+    isCarriedOut: false,
     obstacle: undefined,
     hold: undefined,
     missedHash: undefined,
     workloads: undefined,
     ...facts,
   });
-}
-
-/** The step in a word or two, and why. */
-function outline({ step, cause, opensAt }: CommitPlan): string {
-  const opening = opensAt === undefined ? '' : ' opens';
-  const why = cause ? ` ${cause.reason} ${cause.level}` : opening;
-  if (step.kind === 'scale') {
-    return `scale ${step.scalings.map(({ name, replicas }) => `${name}=${replicas}`).join()}${why}`;
-  }
-  if (step.kind !== 'record') return `${step.kind}${why}`;
-  const { workloads, commitSentMs, ending: end } = step.hold;
-  const sizes = workloads.map(({ name, replicas }) => `${name}=${replicas}`).join();
-  return `record ${sizes}${commitSentMs === undefined ? '' : ' sent'}${end === undefined ? '' : ` ${end}`}${why}`;
 }
 
 const stopping = 'StoppingWorkloads waiting';
@@ -271,6 +228,21 @@ describe('the next step of an automatic commit', () => {
       { hold: { ...sent, sinceMs: 0 }, workloads: down, commit: 'taken', isAskedFor: false },
       'none',
     ],
+    [
+      'puts on record what becomes of them, before the commit is published',
+      { hold: sent, workloads: down, commit: 'taken', isCarriedOut: true },
+      'record web=3,queue=1 sent StayAtZero',
+    ],
+    [
+      'puts it on record again where that has changed',
+      { hold: carriedOut, workloads: down, commit: 'taken', isCarriedOut: true, options: back },
+      'record web=3,queue=1 sent ScaleBack',
+    ],
+    [
+      'keeps everything down until the commit is published',
+      { hold: carriedOut, workloads: up, commit: 'taken', isCarriedOut: true },
+      `scale web=0,queue=0 ${stopping}`,
+    ],
     ['forgets what stays at zero', { hold: sent, workloads: down, commit: 'done' }, 'drop'],
     [
       'gives back what is wanted back',
@@ -397,18 +369,4 @@ describe('the next step of an automatic commit', () => {
       replicas: 0,
     });
   });
-});
-
-describe('the next step for a hold whose ClusterSync is gone', () => {
-  const cases: readonly (readonly [string, Hold, readonly WorkloadView[], string])[] = [
-    ['goes the way back', hold, down, 'record web=3,queue=1 NotAskedFor'],
-    ['gives the sizes back', ending, down, 'scale web=3,queue=1'],
-    ['forgets them', ending, up, 'drop'],
-    ['waits where it may not scale', ending, views(refused, refused), 'none'],
-  ];
-  for (const [what, given, workloads, expected] of cases) {
-    it(what, () => {
-      assert.equal(outline({ step: planRelease(given, workloads) }), expected);
-    });
-  }
 });

@@ -146,7 +146,7 @@ function planBegin(facts: CommitFacts): CommitPlan {
 /** Undoes a hold whose ClusterSync is gone. */
 export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): CommitStep {
   const { ending = 'NotAskedFor' } = hold;
-  // After the commit, they would write to the deployment that nobody uses any more.
+  // After the commit, they would write to the former deployment.
   if (hold.afterCommit === 'StayAtZero') return dropping.step;
   return hold.ending === undefined
     ? { kind: 'record', hold: { ...hold, ending } }
