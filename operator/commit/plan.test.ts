@@ -290,6 +290,7 @@ describe('the next step of an automatic commit', () => {
       { hold: { ...late, commitSentMs: 1 }, workloads: down },
       `record web=3,queue=1 sent DeadlineMissed ${stopping}`,
     ],
+    ['looks at what it holds, whatever else was read', { hold: ending, workloads: [] }, 'look'],
     ['gives the sizes back', { hold: ending, workloads: down }, `scale web=3,queue=1 ${missed}`],
     [
       'gives back what is at zero alone',

@@ -155,7 +155,8 @@ export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): Com
 
 function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
   const { commit, isCarriedOut, workloads, options } = facts;
-  if (!workloads) return { step: { kind: 'look' } };
+  const isRead = (held: WorkloadRef): boolean => viewOf(held, workloads ?? []) !== undefined;
+  if (!workloads || !hold.workloads.every(isRead)) return { step: { kind: 'look' } };
   if (commit === 'done') {
     return options.workloadsAfterCommit === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
   }
@@ -272,8 +273,12 @@ function scaling(
 }
 
 function stateOf(ref: WorkloadRef, views: readonly WorkloadView[]): WorkloadState {
-  const view = views.find(({ kind, name }) => kind === ref.kind && name === ref.name);
-  return view?.state ?? { kind: 'missing' };
+  return viewOf(ref, views)?.state ?? { kind: 'missing' };
+}
+
+/** Undefined for a workload that was not read. */
+function viewOf(ref: WorkloadRef, views: readonly WorkloadView[]): WorkloadView | undefined {
+  return views.find(({ kind, name }) => kind === ref.kind && name === ref.name);
 }
 
 function record(hold: Hold): CommitPlan {
