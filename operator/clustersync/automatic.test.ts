@@ -3,7 +3,7 @@ import { secondTime } from '../kube/micro-time.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { hashOfOptions } from '../commit/hold.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import type { World } from './decide.ts';
+import { decide, type World } from './decide.ts';
 import {
   automatic,
   commandsIn,
@@ -16,6 +16,7 @@ import {
 import {
   answers,
   changed,
+  clusterSync,
   failure,
   phaseAndReadiness,
   readyMessage,
@@ -293,7 +294,23 @@ describe('a ClusterSync that is committed automatically', () => {
     }
   });
 
-  it("gives them back where the destination is another ClusterSync's, or it is being deleted", () => {
+  it('stops nothing, and gives back what it has stopped, while it is being deleted', () => {
+    const one = clusterSync({ commit: withWeb });
+    // Something else than the operator keeps it: its pods are deleted before.
+    const metadata = {
+      ...one.metadata,
+      ...{ deletionTimestamp: secondTime(nowMs), finalizers: ['foregroundDeletion'] },
+    };
+    const decided = (commit: Partial<World['commit']>) => {
+      const world = runningWorld(changes);
+      return decide({ ...one, metadata }, { ...world, commit: { ...world.commit, ...commit } });
+    };
+    assert.equal(decided({ workloads: views(3) }).commit.kind, 'none');
+    const { commit } = decided({ hold: holdOf(withWeb), workloads: views(0) });
+    assert.ok(commit.kind === 'record' && commit.hold.ending === 'NotAskedFor');
+  });
+
+  it("gives them back where the destination is another ClusterSync's", () => {
     const claim = {
       kind: 'taken',
       host: 'a:1',
