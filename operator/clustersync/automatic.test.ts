@@ -208,6 +208,8 @@ describe('a ClusterSync that is committed automatically', () => {
     const done = decideIn(runningWorld(committed), spec, { hold, workloads: views(0) });
     assert.ok(done.commit.kind === 'record');
     assert.equal(done.commit.hold.afterCommit, 'StayAtZero');
+    const suspended = decideIn(runningWorld(committed), { ...spec, suspend: true }, { hold });
+    assert.deepEqual(suspended.commit, done.commit, 'though it does nothing else');
     const held = { hold: done.commit.hold, workloads: views(0) };
     const known = decideIn(runningWorld(committed), spec, held);
     assert.deepEqual(known.commit, { kind: 'none' }, 'that it is committed has to be on record');

@@ -66,7 +66,9 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
       !isUnclaimed &&
       !isToBeginAgain,
     commit: progressOfCommit(input, world.hold),
-    isCarriedOut: input.assessment.stage === 'committed',
+    isCarriedOut:
+      input.assessment.stage === 'committed' ||
+      input.assessment.progresses.some((progress) => progress?.canWrite === true),
     obstacle: obstacleOf(input, options, world),
     hold: world.hold,
     missedHash: status?.commit?.missedOptions,

@@ -25,7 +25,7 @@ import {
   type OperandObjects,
   type OperandSettings,
 } from '../operand/workload.ts';
-import { planCommit, type CommitStep } from '../commit/plan.ts';
+import { planCommit, stepBeforePublishing, type CommitStep } from '../commit/plan.ts';
 import { untilOpenMs } from '../commit/window.ts';
 import { commitFacts, commitStatus, verificationDoubt, type CommitWorld } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
@@ -304,7 +304,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
     isLeft: reset.kind === 'done' && reset.isLeft,
-    commit: plan?.step ?? { kind: 'none' },
+    commit: plan?.step ?? stepBeforePublishing(facts) ?? { kind: 'none' },
     status,
     isStatusPending: views.some(
       ({ instance, observation }) =>

@@ -112,6 +112,14 @@ export class ClusterSyncReconciler {
     const clusterSync = this.#status.current(cached);
     this.#present.set(key, clusterSync);
     let decision = await this.#decide(clusterSync, {}, signal);
+    const take = async (step: CommitStep): Promise<boolean> => {
+      logger.info({ step }, 'automatic commit');
+      return await holds.take(step, holderOf(clusterSync), signal);
+    };
+    if (this.#isBeforePublishing(clusterSync, decision.commit)) {
+      if (!(await take(decision.commit))) return { requeueAfterMs: nextStepMs };
+      decision = await this.#decide(clusterSync, {}, signal);
+    }
     if (decision.finalizers) {
       await this.#setFinalizers(clusterSync, decision, signal);
       return { requeueAfterMs: nextStepMs };
@@ -147,15 +155,10 @@ export class ClusterSyncReconciler {
       logger.info({ instance: id, command: command.name }, 'sending command');
       monitor.send(key, id, command);
     }
-    const { status, events, requeueAfterMs } = decision;
+    const { commit, status, events, requeueAfterMs } = decision;
+    // It has come to be due in this pass.
+    if (this.#isBeforePublishing(clusterSync, commit)) return { requeueAfterMs: nextStepMs };
     if (!decision.isStatusPending) this.#present.set(key, { ...clusterSync, status });
-    const { commit } = decision;
-    const take = async (): Promise<void> => {
-      logger.info({ step: commit }, 'automatic commit');
-      await holds.take(commit, holderOf(clusterSync), signal);
-    };
-    // That a commit was carried out is published after what becomes of its workloads is on record.
-    if (commit.kind === 'record') await take();
     let delayMs = Math.min(requeueAfterMs, isLeft ? releaseAgainMs : Infinity);
     if (!decision.isStatusPending || !clusterSync.status) {
       const result = await this.#status.write(clusterSync, status, signal);
@@ -164,10 +167,17 @@ export class ClusterSyncReconciler {
       }
       // What waits for this status to be on record would be looked at again and again.
       if (result.kind === 'deferred')
-        delayMs = Math.max(nextStepMs, Math.min(delayMs, result.forMs));
+        delayMs = delayMs < nextStepMs ? result.forMs : Math.min(delayMs, result.forMs);
     }
-    if (commit.kind === 'scale' || commit.kind === 'drop') await take();
-    return { requeueAfterMs: isChange(commit) ? nextStepMs : delayMs };
+    if (!isChange(commit)) return { requeueAfterMs: delayMs };
+    await take(commit);
+    return { requeueAfterMs: nextStepMs };
+  }
+
+  /** Whether a step records what becomes of the workloads after a commit: it comes before that is published, and before a deletion. */
+  #isBeforePublishing(clusterSync: ClusterSync, step: CommitStep): boolean {
+    if (step.kind !== 'record') return false;
+    return step.hold.afterCommit !== this.#options.holds.holdOf(clusterSync)?.afterCommit;
   }
 
   /** Ends what is under way for a key whose namespace cannot be read: where its pods are is unknown. */

@@ -40,22 +40,24 @@ export class HoldKeeper {
     return await this.#workloads.look(metadata.namespace ?? '', refs, signal);
   }
 
-  /** Takes one step. If somebody else has changed something meanwhile, it is read again: nothing is half done. */
-  async take(step: CommitStep, holder: LeaseHolder, signal: AbortSignal): Promise<void> {
+  /**
+   * Takes one step. If somebody else has changed something meanwhile, it is read again: nothing is half done.
+   * @returns whether what is to be recorded is on record.
+   */
+  async take(step: CommitStep, holder: LeaseHolder, signal: AbortSignal): Promise<boolean> {
     switch (step.kind) {
       case 'none':
       case 'look':
       case 'send':
-        return;
+        return true;
       case 'record':
-        await this.#book.put(holdName(holder), leaseOf(step.hold), signal);
-        return;
+        return await this.#book.put(holdName(holder), leaseOf(step.hold), signal);
       case 'scale':
         await this.#workloads.scale(holder.namespace, step.scalings, signal);
-        return;
+        return true;
       case 'drop':
         await this.#book.remove(holdName(holder), signal);
-        return;
+        return true;
     }
   }
 

@@ -234,6 +234,26 @@ describe('the next step of an automatic commit', () => {
       'record web=3,queue=1 sent StayAtZero',
     ],
     [
+      'puts that on record whatever is known of them',
+      { hold: ending, commit: 'taken', isCarriedOut: true },
+      'record web=3,queue=1 DeadlineMissed StayAtZero',
+    ],
+    [
+      'stops nothing again for a commit by hand',
+      { hold: ending, workloads: up, commit: 'taken' },
+      'none',
+    ],
+    [
+      'leaves them at zero when it is reversed before that is forgotten',
+      { hold: carriedOut, workloads: down, direction: 'Reverse' },
+      'drop',
+    ],
+    [
+      'gives them back when it is reversed, where that is wanted',
+      { hold: { ...carriedOut, afterCommit: 'ScaleBack' }, workloads: down, commit: 'unknown' },
+      'scale web=3,queue=1',
+    ],
+    [
       'puts it on record again where that has changed',
       { hold: carriedOut, workloads: down, commit: 'taken', isCarriedOut: true, options: back },
       'record web=3,queue=1 sent ScaleBack',

@@ -45,7 +45,7 @@ export interface CommitFacts {
   readonly isAskedFor: boolean;
   readonly direction: Direction;
   readonly commit: CommitProgress;
-  /** Whether every instance says that it has carried the commit out: then this is about to be published. */
+  /** Whether users may write to the new deployment since the commit, by the word of an instance: it may be published any moment. */
   readonly isCarriedOut: boolean;
   /** What keeps the commit from being sent; undefined if nothing does. */
   readonly obstacle: Obstacle | undefined;
@@ -146,7 +146,7 @@ function planBegin(facts: CommitFacts): CommitPlan {
 /** Undoes a hold whose ClusterSync is gone. */
 export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): CommitStep {
   const { ending = 'NotAskedFor' } = hold;
-  // After the commit, they would write to the former deployment.
+  // After the commit, they would write to the old deployment.
   if (hold.afterCommit === 'StayAtZero') return dropping.step;
   return hold.ending === undefined
     ? { kind: 'record', hold: { ...hold, ending } }
@@ -154,24 +154,39 @@ export function planRelease(hold: Hold, workloads: readonly WorkloadView[]): Com
 }
 
 function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
-  const { commit, isCarriedOut, workloads, options } = facts;
+  const { commit, workloads, options } = facts;
+  const step = stepBeforePublishing(facts);
+  if (step) return { step };
   const isRead = (held: WorkloadRef): boolean => viewOf(held, workloads ?? []) !== undefined;
   if (!workloads || !hold.workloads.every(isRead)) return { step: { kind: 'look' } };
-  if (commit === 'done') {
-    return options.workloadsAfterCommit === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
-  }
-  if (commit === 'taken') {
-    const { workloadsAfterCommit: afterCommit } = options;
-    return isCarriedOut && hold.afterCommit !== afterCommit
-      ? { step: { kind: 'record', hold: { ...hold, afterCommit } } }
-      : (keepDown(hold, workloads) ?? nothing);
-  }
+  const after = (choice: CommitOptions['workloadsAfterCommit']): CommitPlan =>
+    choice === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
+  if (commit === 'done') return after(options.workloadsAfterCommit);
+  // Of an attempt that was given up, nothing is stopped again for a commit by hand.
+  if (commit === 'taken')
+    return hold.ending === undefined ? (keepDown(hold, workloads) ?? nothing) : nothing;
+  // It was carried out, whatever was requested since: a reversal, for example.
+  if (hold.afterCommit !== undefined) return after(hold.afterCommit);
   if (hold.ending === 'DeadlineMissed') return backFromMissed(facts, hold, workloads);
   if (hold.ending !== undefined) return wayBack(hold, workloads);
   const ending = endOf(facts, hold);
   if (ending === undefined) return planDown(facts, hold, workloads);
   const isSafe = hold.commitSentMs === undefined || commit === 'none';
   return isSafe ? record({ ...hold, ending }) : waiting(unknownOutcome);
+}
+
+/**
+ * Records what becomes of the workloads after a commit, before that is published: from then on the ClusterSync may be deleted. To be
+ * taken even while the operator is to do nothing else.
+ */
+export function stepBeforePublishing({
+  hold,
+  commit,
+  isCarriedOut,
+  options: { workloadsAfterCommit: afterCommit },
+}: CommitFacts): CommitStep | undefined {
+  const isDue = hold && commit === 'taken' && isCarriedOut && hold.afterCommit !== afterCommit;
+  return isDue ? { kind: 'record', hold: { ...hold, afterCommit } } : undefined;
 }
 
 /** The status records the missed deadline before the hold, which records it too, is dropped. */

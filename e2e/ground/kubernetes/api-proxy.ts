@@ -30,6 +30,8 @@ export type ApiEncounter =
 export class ApiProxy implements AsyncDisposable {
   /** Called for each request; undefined lets it pass. */
   judge: (request: ApiRequest) => ApiEncounter | undefined = () => undefined;
+  /** How many answers clients were given that are not the API server's. */
+  forged = 0;
   readonly #server: Server;
   readonly #agent = new Agent({ keepAlive: true });
   readonly #targetPort: number;
@@ -66,7 +68,7 @@ export class ApiProxy implements AsyncDisposable {
     const { method = '', url = '' } = incoming;
     const encounter = this.judge({ method, path: url });
     if (encounter?.kind === 'kept') {
-      endWith(incoming, answer, encounter.answer);
+      this.#endWith(incoming, answer, encounter.answer);
       return;
     }
     const outgoing = request({
@@ -80,7 +82,7 @@ export class ApiProxy implements AsyncDisposable {
         return;
       }
       response.resume().on('end', () => {
-        endWith(incoming, answer, encounter.onAnswer());
+        this.#endWith(incoming, answer, encounter.onAnswer());
       });
     });
     outgoing.on('error', () => incoming.socket.destroy());
@@ -88,21 +90,23 @@ export class ApiProxy implements AsyncDisposable {
     answer.on('close', () => outgoing.destroy());
     incoming.pipe(outgoing);
   }
-}
 
-function endWith(incoming: IncomingMessage, answer: ServerResponse, forged?: ForgedAnswer): void {
-  if (forged === undefined) {
-    incoming.socket.destroy();
-    return;
+  #endWith(incoming: IncomingMessage, answer: ServerResponse, forged?: ForgedAnswer): void {
+    if (forged === undefined) {
+      incoming.socket.destroy();
+      return;
+    }
+    const { code, reason, message, retryAfterSeconds } = forged;
+    const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
+    const respond = (): void => {
+      answer.writeHead(code, {
+        'Content-Type': 'application/json',
+        ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+      });
+      answer.end(JSON.stringify({ ...status, reason, message, code }), () => (this.forged += 1));
+    };
+    if (incoming.readableEnded) respond();
+    // What has not been read of the request would be taken for the next one.
+    else incoming.resume().on('end', respond);
   }
-  const { code, reason, message, retryAfterSeconds } = forged;
-  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
-  // What has not been read of the request would be taken for the next one.
-  incoming.resume().on('end', () => {
-    answer.writeHead(code, {
-      'Content-Type': 'application/json',
-      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
-    });
-    answer.end(JSON.stringify({ ...status, reason, message, code }));
-  });
 }

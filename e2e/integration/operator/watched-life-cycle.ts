@@ -12,6 +12,7 @@ import { startReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { OperatorProcess, type OperatorSetup } from '../../ground/operator-process.ts';
 import { until } from '../../ground/until.ts';
 import type { WatchedWork } from '../syncer/each-write-fails.ts';
+import type { WriteFault } from '../syncer/write-faults.ts';
 import { ApiWriteWatch } from './api-write-faults.ts';
 import { OperatorGround, readiness } from './operator-ground.ts';
 import { PlayedApplication } from './played-application.ts';
@@ -21,6 +22,12 @@ const signal = new AbortController().signal;
 
 /** The kinds of what an operator makes, and of what Kubernetes makes of it. */
 const madeKinds = 'statefulsets,services,networkpolicies,secrets,configmaps,pods,clustersyncs';
+
+/** The faults that a client is told of. */
+const answers: ReadonlySet<WriteFault> = new Set([
+  'is refused',
+  'is carried out, but not acknowledged',
+]);
 
 /** A commit that is not to be given up because a fault has cost some seconds. */
 const commit = {
@@ -116,6 +123,7 @@ export async function startWatchedLifeCycle(): Promise<WatchedWork> {
       runs += 1;
       const options = { leaseName: `watched-${runs}`, leaseDurationSeconds: 10 };
       await using operator = await PersistentOperator.start({ kubeconfig, options });
+      const forgedBefore = proxy.forged;
       watch.begin(
         planned && {
           ...planned,
@@ -130,6 +138,8 @@ export async function startWatchedLifeCycle(): Promise<WatchedWork> {
         throw new Error(`${watch.met ?? 'no write'}: ${messageOf(error)}\n${await operator.log()}`);
       }
       const { order, met } = watch;
+      const isAnswered = planned !== undefined && met !== undefined && answers.has(planned.fault);
+      assert.equal(proxy.forged - forgedBefore, isAnswered ? 1 : 0, 'it was given such an answer');
       return { order, met };
     },
     [Symbol.asyncDispose]: async () => {
