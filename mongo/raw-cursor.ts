@@ -5,7 +5,7 @@ import {
   type ReadPreferenceMode,
 } from 'mongodb';
 import type { SyncError } from '../service/errors.ts';
-import { runOnRouter, runOnServer, type Answer } from './command-on-router.ts';
+import { runOnPrimary, runOnRouter, runOnServer, type Answer } from './command-on-router.ts';
 import { noMemberError } from './no-member-error.ts';
 import { connectionError } from './server-errors.ts';
 import { DocumentList } from './document-list.ts';
@@ -163,8 +163,11 @@ export class RawCursor implements AsyncDisposable {
     // Keeps the driver from using its id again: the command may arrive late.
     serverSession.isDirty = true;
     const kill = { killSessions: [serverSession.id] };
-    const ending = runOnServer(this.#client, address, kill, AbortSignal.timeout(endMs));
-    await ending.catch(() => undefined);
+    const deadline = (): AbortSignal => AbortSignal.timeout(endMs);
+    // Any other router ends it on the shards, too.
+    await runOnServer(this.#client, address, kill, deadline())
+      .catch(async () => await runOnPrimary(this.#client.db('admin'), kill, deadline()))
+      .catch(() => undefined);
   }
 
   async #run(command: Document): Promise<RawBatch> {

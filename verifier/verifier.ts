@@ -75,7 +75,8 @@ export class Verifier {
   }
 
   /**
-   * Starts the verification. Does nothing while it runs and when it is complete; a failed one continues.
+   * Starts the verification. Does nothing while it runs and when it is complete. A failed one continues, or starts
+   * over if what is on record proves nothing any longer.
    * @throws SyncError NothingToCompare; CheckFailed if it is complete, and the destination has another sync by now: its verdict
    *   says nothing about that. Nothing has been stored then.
    */

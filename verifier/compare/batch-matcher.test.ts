@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { BSON, Double, Int32, Long, type Document } from 'mongodb';
 import { DocumentList } from '../../mongo/document-list.ts';
 import { RawWriter } from '../../mongo/raw-bson.ts';
+import type { SideName } from '../../mongo/sides.ts';
 import { BatchMatcher, maxDifferences, type DocumentDifferences } from './batch-matcher.ts';
 import { idText } from './id-key.ts';
 
@@ -18,9 +19,10 @@ function asSent(documents: readonly Document[]): DocumentList {
 function compare(
   source: readonly Document[],
   destination: readonly Document[],
-  excuse?: (document: Document) => boolean,
+  excuse?: (document: Document, lackedBy: SideName) => boolean,
 ): string[] {
-  const isExcused = excuse && ((bytes: Uint8Array) => excuse(BSON.deserialize(bytes)));
+  const isExcused =
+    excuse && ((bytes: Uint8Array, side: SideName) => excuse(BSON.deserialize(bytes), side));
   const [inPieces, ...others] = [2, 1, source.length, destination.length].map((length) => {
     const matcher = new BatchMatcher(asSent(source), { excuse: isExcused });
     matcher.take(asSent(destination.slice(0, length)));
@@ -59,6 +61,17 @@ describe('BatchMatcher', () => {
       { _id: 3, old: true },
     ];
     assert.deepEqual(compare(source, destination, old), ['differentDocument {"$numberInt":"2"} v']);
+  });
+
+  it('asks for the side that lacks the document', () => {
+    const asked: string[] = [];
+    const source = [{ _id: 1 }, { _id: 2, v: 1 }];
+    const destination = [{ _id: 2, v: 1 }, { _id: 3 }, { _id: 2, v: 2 }];
+    compare(source, destination, ({ _id, v = 0 }, side) => {
+      asked.push(`${String(_id)} ${String(v)} ${side}`);
+      return true;
+    });
+    assert.deepEqual([...new Set(asked)].sort(), ['1 0 destination', '2 2 source', '3 0 source']);
   });
 
   it('says of a missing document that another one of the source has its _id, of any numeric type', () => {

@@ -99,7 +99,7 @@ export class BatchMatcher {
     const indexes = this.#byId.get(key);
     if (indexes === undefined) {
       if (this.#extra.size < maxDifferences) {
-        this.#extra.set(key, { isExcused: this.#excuse?.(document) ?? false });
+        this.#extra.set(key, { isExcused: this.#excuse?.(document, 'source') ?? false });
       } else {
         this.#isOverflowing = true;
       }
@@ -126,7 +126,7 @@ export class BatchMatcher {
       difference: expected && firstDifference(expected, document, this.#showValues),
     };
     surplus.count += 1;
-    if (this.#excuse?.(document) === true) surplus.excused += 1;
+    if (this.#excuse?.(document, 'source') === true) surplus.excused += 1;
     this.#surplus.set(key, surplus);
   }
 
@@ -149,7 +149,7 @@ export class BatchMatcher {
         destinationId,
         ...rest,
       });
-    } else if (!this.#excuse?.(document)) {
+    } else if (!this.#excuse?.(document, 'destination')) {
       const detail = this.#isShared(document) ? 'another document has this _id' : undefined;
       this.#add({ kind: 'missingDocument', id, ...(detail !== undefined && { detail }) });
     }

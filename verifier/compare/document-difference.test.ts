@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { BSON, Binary, Decimal128, Double, Int32, Long, type Document } from 'mongodb';
-import { firstDifference } from './document-difference.ts';
+import { bsonType, elementsOf } from '../../mongo/raw-bson.ts';
+import { RawValue } from '../../mongo/raw-value.ts';
+import { firstDifference, relaxedText } from './document-difference.ts';
 
 describe('firstDifference', () => {
   const table: readonly [string, Document, Document, string, RegExp][] = [
@@ -107,5 +109,33 @@ describe('firstDifference', () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe('relaxedText', () => {
+  /** The bounds of a range, for example. */
+  function textOf(value: unknown, type?: number): string {
+    const bytes = Buffer.from(BSON.serialize({ a: value }));
+    if (type !== undefined) bytes[4] = type;
+    const [element] = elementsOf(BSON.serialize({ key: {} }));
+    assert.ok(element);
+    return relaxedText(
+      new RawValue('key', { ...element, ...{ bytes, offset: 0 }, length: bytes.length }),
+    );
+  }
+  const long = (text: string): Long => Long.fromString(text);
+  const date = (milliseconds: string): string => textOf(long(milliseconds), bsonType.date);
+
+  it('is the same for numbers of the same value, whatever their types', () => {
+    assert.equal(textOf(long('5')), textOf(new Double(5)));
+    assert.equal(textOf(long('5')), textOf(new Int32(5)));
+    assert.equal(textOf(long('-4611686018427387904')), textOf(new Double(-(2 ** 62))));
+  });
+
+  it('tells apart what is the same as doubles, or as dates of JavaScript', () => {
+    assert.notEqual(textOf(long('5')), textOf(long('6')));
+    assert.notEqual(textOf(long('-4611686018427387902')), textOf(long('-4611686018427387900')));
+    assert.notEqual(date('9000000000000000'), date('9000000000000001'));
+    assert.equal(date('9000000000000000'), date('9000000000000000'));
   });
 });

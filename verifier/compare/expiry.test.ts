@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { BSON, Int32, type Document } from 'mongodb';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
-import { expiryExcuse, expiryRules } from './expiry.ts';
+import { expiryExcuse, expiryRules, offsetOf } from './expiry.ts';
 
 const nowMs = 1_000_000_000_000;
+/** The source's is an hour behind. */
+const clocks = { source: () => nowMs - 3_600_000, destination: () => nowMs };
 
 function isExcused(index: Document, document: Document, options: Document = {}): boolean {
   const spec = { name: 'i', key: { at: 1 }, expireAfterSeconds: new Int32(60), ...index };
   const indexes = [decodeIndexSpec(BSON.serialize(spec))];
-  return expiryExcuse(expiryRules(options, indexes), () => nowMs)(BSON.serialize(document));
+  const excuse = expiryExcuse(expiryRules(options, indexes), clocks);
+  return excuse(BSON.serialize(document), 'destination');
 }
 
 function ago(seconds: number): Date {
@@ -41,9 +44,41 @@ describe('expiryExcuse', () => {
 
   it('knows the expiry of clustered collections', () => {
     const rules = expiryRules({ expireAfterSeconds: 60 }, []);
-    const excuse = expiryExcuse(rules, () => nowMs);
-    assert.equal(excuse(BSON.serialize({ _id: ago(61) })), true);
-    assert.equal(excuse(BSON.serialize({ _id: ago(1) })), false);
+    const excuse = expiryExcuse(rules, clocks);
+    assert.equal(excuse(BSON.serialize({ _id: ago(61) }), 'destination'), true);
+    assert.equal(excuse(BSON.serialize({ _id: ago(1) }), 'destination'), false);
     assert.deepEqual(expiryRules({}, []), []);
+  });
+
+  it('goes by the clock of the side that lacks the document', () => {
+    const excuse = expiryExcuse(expiryRules({ expireAfterSeconds: 60 }, []), clocks);
+    const [late, later] = [ago(61), ago(3_661)].map((_id) => BSON.serialize({ _id }));
+    assert.ok(late && later);
+    assert.deepEqual([excuse(late, 'destination'), excuse(late, 'source')], [true, false]);
+    assert.deepEqual([excuse(later, 'destination'), excuse(later, 'source')], [true, true]);
+  });
+});
+
+describe('offsetOf', () => {
+  /** Asks a clock that is so far ahead, and whose answers take so long on their way back. */
+  async function measured(aheadMs: number, ...takeMs: readonly number[]) {
+    let time = nowMs;
+    const left = [...takeMs];
+    const offsetMs = await offsetOf(
+      async () => {
+        const theirs = time + aheadMs;
+        time += left.shift() ?? 0;
+        return await Promise.resolve(theirs);
+      },
+      () => time,
+    );
+    return { offsetMs, asked: takeMs.length - left.length };
+  }
+
+  it('is never more than how far the clock is ahead, and asks again after a late answer', async () => {
+    assert.deepEqual(await measured(7_000, 0, 0), { offsetMs: 7_000, asked: 1 });
+    assert.deepEqual(await measured(-7_000, 400, 0), { offsetMs: -7_400, asked: 1 });
+    assert.deepEqual(await measured(7_000, 9_000, 30), { offsetMs: 6_970, asked: 2 });
+    assert.deepEqual(await measured(0, 9_000, 4_000, 5_000, 0), { offsetMs: -4_000, asked: 3 });
   });
 });

@@ -4,11 +4,11 @@ import { runCommand } from '../../mongo/run-command.ts';
 import type { RawDocument } from '../../mongo/raw-bson.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import { sourceCollection, type NamespacePair } from './namespace-pairs.ts';
-import type { Sides } from '../../mongo/sides.ts';
+import type { SideName, Sides } from '../../mongo/sides.ts';
 import type { Side } from './sides.ts';
 
-/** Whether a document that is only on one side is excused. */
-export type Excuse = (document: RawDocument) => boolean;
+/** Whether a document that one side lacks is excused. */
+export type Excuse = (document: RawDocument, lackedBy: SideName) => boolean;
 
 /** How far the clocks of a cluster's members may be apart. */
 const clockSkewMs = 5000;
@@ -37,31 +37,61 @@ export function expiryRules(options: Document, indexes: readonly IndexSpec[]): E
 /**
  * Excuses expired documents: each side deletes them at its own pace, so one may still have what the other has
  * deleted.
- * @param now - a clock in milliseconds since 1970 that is not ahead of those of the servers.
+ * @param clocks - of the sides, in milliseconds since 1970: a side that lacks a document has deleted it by its own.
  */
-export function expiryExcuse(rules: readonly ExpiryRule[], now: () => number): Excuse {
-  return (bytes) => {
+export function expiryExcuse(rules: readonly ExpiryRule[], clocks: Sides<() => number>): Excuse {
+  return (bytes, lackedBy) => {
     const document = BSON.deserialize(bytes, { validation: { utf8: false } });
+    const latestMs = clocks[lackedBy]() + clockSkewMs;
     return rules.some(({ path, afterMs }) =>
-      datesAt(document, path).some((date) => date.getTime() + afterMs <= now() + clockSkewMs),
+      datesAt(document, path).some((date) => date.getTime() + afterMs <= latestMs),
     );
   };
 }
 
 /**
- * A clock that is not ahead of either side, nor of this machine: with one that is, documents that were lost would count as expired.
- * Of a sharded cluster, that of its router counts.
+ * The clocks of both sides, by which they delete what has expired. That of this machine does not matter: if it were ahead, documents that
+ * were lost would count as expired. Of a sharded cluster, that of its router counts.
  */
-export async function slowestClock(
-  { source, destination }: Sides<Pick<Side, 'cluster'>>,
+export async function clocksOf(
+  sides: Sides<Pick<Side, 'cluster'>>,
   signal: AbortSignal,
-): Promise<() => number> {
-  const offsets = [source, destination].map(async ({ cluster }) => {
-    const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
-    return hello.field('localTime').date().getTime() - Date.now();
-  });
-  const offsetMs = Math.min(0, ...(await Promise.all(offsets)));
-  return () => Date.now() + offsetMs;
+): Promise<Sides<() => number>> {
+  const clockOf = async ({ cluster }: Pick<Side, 'cluster'>): Promise<() => number> => {
+    const offsetMs = await offsetOf(async () => {
+      const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
+      return hello.field('localTime').date().getTime();
+    });
+    return () => Date.now() + offsetMs;
+  };
+  const [source, destination] = await Promise.all([
+    clockOf(sides.source),
+    clockOf(sides.destination),
+  ]);
+  return { source, destination };
+}
+
+/** An answer that takes longer tells too little. */
+const promptMs = 1_000;
+const maxQuestions = 3;
+
+/**
+ * How far a clock is ahead of this machine's, at least: an answer was given before it arrives.
+ * @param ask - reads that clock.
+ */
+export async function offsetOf(
+  ask: () => Promise<number>,
+  now: () => number = Date.now,
+): Promise<number> {
+  let offsetMs = -Infinity;
+  for (let question = 0; question < maxQuestions; question++) {
+    const askedMs = now();
+    const theirMs = await ask();
+    const answeredMs = now();
+    offsetMs = Math.max(offsetMs, theirMs - answeredMs);
+    if (answeredMs - askedMs <= promptMs) break;
+  }
+  return offsetMs;
 }
 
 /** The dates at a path, through arrays as in an index. */

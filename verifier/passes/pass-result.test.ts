@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { foundBy, passResult } from './pass-result.ts';
+import { passResult } from './pass-result.ts';
 
 function at(seconds: number): Date {
   return new Date(Date.UTC(2026, 0, 1) + seconds * 1000);
@@ -29,27 +29,5 @@ describe('passResult', () => {
   it('leaves what another coordinator has recorded of the same pass', () => {
     const recorded = { ...first, generation: 4 };
     assert.equal(passResult(second, recorded, { ...found, endedAt: at(9) }), recorded);
-  });
-});
-
-describe('foundBy', () => {
-  const ended = { failed: 0, added: 0, processing: 0 };
-  const last = { generation: 4, mismatches: 0 };
-
-  it('says that nothing was found only of a recorded end without differences, whose tasks have all ended', () => {
-    const cases = [
-      [{}, last, 'nothing'],
-      [{}, { ...last, mismatches: 1 }, 'differences'],
-      [{ processing: 1 }, { ...last, mismatches: 1 }, 'differences'],
-      [{ failed: 1 }, last, 'differences'],
-      [{ failed: 1 }, null, 'differences'],
-      [{ processing: 1 }, last, 'unknown'],
-      [{ added: 1 }, last, 'unknown'],
-      [{}, null, 'unknown'],
-      [{}, { ...last, generation: 3 }, 'unknown'],
-      [{}, { generation: 3, mismatches: 1 }, 'unknown'],
-    ] as const;
-    for (const [counts, recorded, expected] of cases)
-      assert.equal(foundBy({ number: 4 }, { ...ended, ...counts }, recorded), expected);
   });
 });

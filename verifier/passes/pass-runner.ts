@@ -65,7 +65,13 @@ export class PassRunner {
     };
     const key = { run, generation: (former?.number ?? -1) + 1, epoch };
     const notes = await expectedNotes(tasks, record, doubted);
-    const count = await planPass(this.#context, { kind, isOfAll, key, notes });
+    const count = await planPass(this.#context, { kind, isOfAll, key, notes }).catch(
+      async (error: unknown) => {
+        // Another coordinator may have planned the next pass, and forgotten what this one misses.
+        if (error instanceof NotProven) await this.#lease.update();
+        throw error;
+      },
+    );
     const compared = former ? (await tasks.counts(planKey(run, former))).compared : nothing;
     const { totals } = this.#lease.record;
     const { generation: number } = key;

@@ -2,12 +2,18 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sidesOf } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
-import { planKey, type Proof, type ScopeRecord } from '../store/records.ts';
+import {
+  planKey,
+  type PlanKey,
+  type Proof,
+  type ScopeRecord,
+  type TaskCounts,
+} from '../store/records.ts';
 import { selectionOptions } from '../store/selection.ts';
+import type { Stores } from '../store/stores.ts';
 import type { Begun } from './following.ts';
 import type { CoordinatorLease } from './coordinator-lease.ts';
 import type { NextPass, PassContext } from './pass-runner.ts';
-import { foundBy } from './pass-result.ts';
 import { NotProven, prove, shownReasons } from './prove.ts';
 
 /**
@@ -31,13 +37,10 @@ export async function decide(
     lease.wake();
   };
   const key = planKey(run, pass);
-  const found = foundBy(pass, await stores.tasks.counts(key), record.lastPass);
-  if (found === 'differences') {
+  if ((await countsAtEnd(context, lease, key)).failed > 0) {
     await complete('different', null);
     return undefined;
   }
-  if (found === 'unknown')
-    throw new NotProven('the last pass is not complete', ['some of its tasks have not ended']);
   const sides = sidesOf(catalog, starts, pass.readAfter);
   const { proof, namespaces, doubts, counts } = await prove({ ...context, sides }, key);
   await lease.update();
@@ -57,6 +60,22 @@ export async function decide(
   };
   await stores.rechecks.add(run, pass.number + 1, [doubted]);
   return { doubted, readAfter: pass.readAfter };
+}
+
+/** The tasks of a pass that has ended. A new primary of the metadata store may not have the ends of all of them for a moment. */
+export async function countsAtEnd(
+  { stores }: { readonly stores: { readonly tasks: Pick<Stores['tasks'], 'counts'> } },
+  lease: Pick<CoordinatorLease, 'until'>,
+  key: PlanKey,
+): Promise<TaskCounts> {
+  let counts = await stores.tasks.counts(key);
+  const haveEnded = (): boolean => counts.added + counts.processing === 0;
+  if (haveEnded()) return counts;
+  await lease.until(async () => {
+    counts = await stores.tasks.counts(key);
+    return haveEnded();
+  });
+  return counts;
 }
 
 /** How a verification ends that has nothing to compare at its end: `equal` would say nothing about the intended data. */

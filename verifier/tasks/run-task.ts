@@ -16,7 +16,7 @@ import {
   type Comparison,
 } from '../compare/compare-documents.ts';
 import { compareMetadata } from '../compare/compare-metadata.ts';
-import { expiryExcuse, expiryRules, slowestClock, type Excuse } from '../compare/expiry.ts';
+import { clocksOf, expiryExcuse, expiryRules, type Excuse } from '../compare/expiry.ts';
 import { keyOfBytes, type IdKey } from '../compare/id-key.ts';
 import type { DocumentDifference, MetadataDifference } from '../compare/mismatch.ts';
 import {
@@ -192,5 +192,5 @@ async function excuseOf(context: TaskContext, pair: NamespacePair): Promise<Excu
   const indexes = await listIndexes(source.cluster, pair.namespace, signal);
   const rules = expiryRules(collection.options, indexes ?? []);
   if (rules.length === 0) return undefined;
-  return expiryExcuse(rules, await slowestClock(context, signal));
+  return expiryExcuse(rules, await clocksOf(context, signal));
 }

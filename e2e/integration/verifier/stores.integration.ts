@@ -5,6 +5,8 @@ import { createLogger } from '../../../service/logger.ts';
 import { readCoverage, type PassCoverage } from '../../../verifier/passes/coverage.ts';
 import { CoverageStore } from '../../../verifier/store/coverage-store.ts';
 import { insertNew, type MetadataStore } from '../../../verifier/store/metadata-store.ts';
+import { MismatchStore } from '../../../verifier/store/mismatch-store.ts';
+import { RecheckStore } from '../../../verifier/store/recheck-store.ts';
 import type {
   ClaimedTask,
   Coverage,
@@ -328,5 +330,16 @@ describe('verifier, the stores of the metadata', () => {
     });
     const left = await db().collection('tasks').distinct('run');
     assert.deepEqual(left.sort(), ['living', 'new']);
+    for (const [others, names] of [
+      [new RecheckStore(store()), ['rechecks']],
+      [new MismatchStore(store()), ['mismatches']],
+      [new CoverageStore(store()), ['coverages', 'tallies']],
+    ] as const) {
+      const rows = ['ended', 'living'].map((run) => ({ run }));
+      for (const name of names) await db().collection(name).insertMany(structuredClone(rows));
+      await others.forgetRuns(async () => await Promise.resolve(['living']));
+      for (const name of names)
+        assert.deepEqual(await db().collection(name).distinct('run'), ['living'], name);
+    }
   });
 });
