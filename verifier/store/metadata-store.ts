@@ -4,6 +4,7 @@ import { verifierDatabase } from '../../mongo/namespace.ts';
 import { longWorkMs } from '../../mongo/retry-warnings.ts';
 import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { connectionError, isTransient, serverCode } from '../../mongo/server-errors.ts';
+import { storedDocument } from '../../mongo/stored-document.ts';
 import { readWhole } from '../../mongo/whole-reading.ts';
 
 /** How long a coordinator, or a process, counts as alive after its last sign of life, by the clock of the metadata store. */
@@ -66,7 +67,10 @@ export async function forgetEndedRuns(
   living: LivingRuns,
 ): Promise<void> {
   const collection = store.db.collection<{ run: string }>(collectionName);
-  const there = await onStore(store, async () => await collection.distinct('run'));
+  const grouped = await onStore(store, async () => {
+    return await readWhole(collection.aggregate([{ $group: { _id: '$run' } }]));
+  });
+  const there = grouped.map((row) => storedDocument(collection, row).field('_id').text());
   const onRecord = new Set(await living());
   const ended = there.filter((run) => !onRecord.has(run));
   if (ended.length === 0) return;
