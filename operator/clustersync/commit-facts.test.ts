@@ -7,7 +7,14 @@ import { podState } from '../operand/pod-state.ts';
 import { assess } from './assessment.ts';
 import { commitFacts, provesNoCommit, type CommitInput } from './commit-facts.ts';
 import { automatic, holdOf } from './testing/automatic-commits.ts';
-import { answers, changed, clusterSync, observationOf, runningPod } from './testing/worlds.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  observationOf,
+  reversed,
+  runningPod,
+} from './testing/worlds.ts';
 
 const saysNone = changed(answers.changes, { commitUnderWay: false });
 
@@ -89,5 +96,33 @@ describe('the facts of an automatic commit', () => {
 
   it('are that none is asked for while the sync is being ended', () => {
     assert.equal(factsOf({ isToBeginAgain: true }).isAskedFor, false);
+  });
+
+  it('are that it is carried out once users may write, by the word of any instance in the direction of the hold', () => {
+    const { committing, committed, changes } = answers;
+    const canWrite = changed(committing, { canWrite: true });
+    const cases = [
+      [[committing], false],
+      [[canWrite], true],
+      [[committed], true],
+      [[committing, canWrite], true],
+      [[changes, committed], true],
+      [[reversed(committed)], false],
+      [[reversed(committed), committing], false],
+      [[changed(changes, { canWrite: true })], false],
+    ] as const;
+    for (const [said, expected] of cases) {
+      const instances = said.map((answer) => ({
+        instance,
+        pod,
+        observation: observationOf(answer),
+      }));
+      for (const direction of ['Forward', 'Reverse'] as const) {
+        const clusterSync = { ...sync, spec: { ...sync.spec, direction } };
+        const input = { clusterSync, nowMs, finding, instances };
+        const assessment = assess({ ...input, ...untroubled });
+        assert.equal(factsOf({ ...input, assessment }).isCarriedOut, expected);
+      }
+    }
   });
 });

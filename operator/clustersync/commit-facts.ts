@@ -18,7 +18,7 @@ import { syncStartOf } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { InstanceView } from './instance-causes.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast } from './stage.ts';
+import { isAtLeast, isTheOtherWay } from './stage.ts';
 import { textUntilCanCommit, textUntilConfirmed, type Assessment } from './assessment.ts';
 import { isCommittedIn } from './on-record.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
@@ -66,9 +66,7 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
       !isUnclaimed &&
       !isToBeginAgain,
     commit: progressOfCommit(input, world.hold),
-    isCarriedOut:
-      input.assessment.stage === 'committed' ||
-      input.assessment.progresses.some((progress) => progress?.canWrite === true),
+    isCarriedOut: isCarriedOut(input, world.hold),
     obstacle: obstacleOf(input, options, world),
     hold: world.hold,
     missedHash: status?.commit?.missedOptions,
@@ -93,6 +91,16 @@ export function commitStatus(
     }),
     ...(missed !== undefined && { missedOptions: missed }),
   };
+}
+
+/** Judged by the direction of the hold: a reversal may have been requested since. */
+function isCarriedOut({ assessment }: CommitInput, hold: Hold | undefined): boolean {
+  if (!hold) return false;
+  return assessment.progresses.some((progress) => {
+    if (isTheOtherWay(progress, hold.direction)) return false;
+    const { state, canWrite } = progress ?? {};
+    return state === 'COMMITTED' || (state === 'COMMITTING' && canWrite === true);
+  });
 }
 
 function progressOfCommit(

@@ -167,7 +167,8 @@ export class ClusterSyncReconciler {
       }
       // What waits for this status to be on record would be looked at again and again.
       if (result.kind === 'deferred')
-        delayMs = delayMs < nextStepMs ? result.forMs : Math.min(delayMs, result.forMs);
+        delayMs =
+          delayMs === 0 ? result.forMs : Math.max(nextStepMs, Math.min(delayMs, result.forMs));
     }
     if (!isChange(commit)) return { requeueAfterMs: delayMs };
     await take(commit);

@@ -250,8 +250,21 @@ describe('the next step of an automatic commit', () => {
     ],
     [
       'gives them back when it is reversed, where that is wanted',
-      { hold: { ...carriedOut, afterCommit: 'ScaleBack' }, workloads: down, commit: 'unknown' },
+      {
+        ...{ hold: { ...carriedOut, afterCommit: 'ScaleBack' }, workloads: down },
+        ...{ commit: 'unknown', direction: 'Reverse' },
+      },
       'scale web=3,queue=1',
+    ],
+    [
+      'waits for what is known again of a commit that was carried out',
+      { hold: { ...carriedOut, sinceMs: 0 }, workloads: down, commit: 'unknown' },
+      'none',
+    ],
+    [
+      'puts it on record though it is to be reversed by now',
+      { hold: sent, workloads: down, isCarriedOut: true, direction: 'Reverse' },
+      'record web=3,queue=1 sent StayAtZero',
     ],
     [
       'puts it on record again where that has changed',

@@ -165,8 +165,11 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
   // Of an attempt that was given up, nothing is stopped again for a commit by hand.
   if (commit === 'taken')
     return hold.ending === undefined ? (keepDown(hold, workloads) ?? nothing) : nothing;
-  // It was carried out, whatever was requested since: a reversal, for example.
-  if (hold.afterCommit !== undefined) return after(hold.afterCommit);
+  if (hold.afterCommit !== undefined) {
+    // It was carried out, whatever was requested since: a reversal, for example. While nobody answers, that may not be over.
+    const isOver = commit === 'none' || facts.direction !== hold.direction;
+    return isOver ? after(hold.afterCommit) : nothing;
+  }
   if (hold.ending === 'DeadlineMissed') return backFromMissed(facts, hold, workloads);
   if (hold.ending !== undefined) return wayBack(hold, workloads);
   const ending = endOf(facts, hold);
@@ -185,7 +188,7 @@ export function stepBeforePublishing({
   isCarriedOut,
   options: { workloadsAfterCommit: afterCommit },
 }: CommitFacts): CommitStep | undefined {
-  const isDue = hold && commit === 'taken' && isCarriedOut && hold.afterCommit !== afterCommit;
+  const isDue = hold && commit !== 'done' && isCarriedOut && hold.afterCommit !== afterCommit;
   return isDue ? { kind: 'record', hold: { ...hold, afterCommit } } : undefined;
 }
 

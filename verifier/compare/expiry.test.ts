@@ -50,12 +50,16 @@ describe('expiryExcuse', () => {
     assert.deepEqual(expiryRules({}, []), []);
   });
 
-  it('goes by the clock of the side that lacks the document', () => {
-    const excuse = expiryExcuse(expiryRules({ expireAfterSeconds: 60 }, []), clocks);
+  it('goes by the clocks of the sides that may have deleted it', () => {
+    const rules = expiryRules({ expireAfterSeconds: 60 }, []);
+    const excuse = expiryExcuse(rules, clocks);
+    const { source: behind, destination: now } = clocks;
+    const other = expiryExcuse(rules, { source: now, destination: behind });
     const [late, later] = [ago(61), ago(3_661)].map((_id) => BSON.serialize({ _id }));
     assert.ok(late && later);
     assert.deepEqual([excuse(late, 'destination'), excuse(late, 'source')], [true, false]);
     assert.deepEqual([excuse(later, 'destination'), excuse(later, 'source')], [true, true]);
+    assert.deepEqual([other(late, 'destination'), other(late, 'source')], [true, true]);
   });
 });
 

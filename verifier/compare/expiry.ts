@@ -37,12 +37,18 @@ export function expiryRules(options: Document, indexes: readonly IndexSpec[]): E
 /**
  * Excuses expired documents: each side deletes them at its own pace, so one may still have what the other has
  * deleted.
- * @param clocks - of the sides, in milliseconds since 1970: a side that lacks a document has deleted it by its own.
+ * @param clocks - of the sides, in milliseconds since 1970. What the source lacks, it has deleted by its own; what the destination lacks
+ * may have been deleted there, or on the source, and the deletion replicated.
  */
 export function expiryExcuse(rules: readonly ExpiryRule[], clocks: Sides<() => number>): Excuse {
+  const { source, destination } = clocks;
+  const nowOf: Sides<() => number> = {
+    source,
+    destination: () => Math.max(source(), destination()),
+  };
   return (bytes, lackedBy) => {
     const document = BSON.deserialize(bytes, { validation: { utf8: false } });
-    const latestMs = clocks[lackedBy]() + clockSkewMs;
+    const latestMs = nowOf[lackedBy]() + clockSkewMs;
     return rules.some(({ path, afterMs }) =>
       datesAt(document, path).some((date) => date.getTime() + afterMs <= latestMs),
     );
@@ -62,7 +68,7 @@ export async function clocksOf(
       const hello = await runCommand(cluster.admin, { hello: 1 }, { signal });
       return hello.field('localTime').date().getTime();
     });
-    return () => Date.now() + offsetMs;
+    return () => performance.now() + offsetMs;
   };
   const [source, destination] = await Promise.all([
     clockOf(sides.source),
@@ -76,12 +82,12 @@ const promptMs = 1_000;
 const maxQuestions = 3;
 
 /**
- * How far a clock is ahead of this machine's, at least: an answer was given before it arrives.
+ * How far a clock is ahead of this process's steady one, at least: an answer was given before it arrives.
  * @param ask - reads that clock.
  */
 export async function offsetOf(
   ask: () => Promise<number>,
-  now: () => number = Date.now,
+  now: () => number = () => performance.now(),
 ): Promise<number> {
   let offsetMs = -Infinity;
   for (let question = 0; question < maxQuestions; question++) {
