@@ -9,6 +9,8 @@ export interface ApiRequest {
   readonly method: string;
   /** With the query. */
   readonly path: string;
+  /** Empty for a GET. */
+  readonly body: string;
 }
 
 /** An answer that the API server has not given. */
@@ -42,7 +44,11 @@ export class ApiProxy implements AsyncDisposable {
     this.#targetPort = targetPort;
     this.#ca = ca;
     server.on('request', (incoming, answer) => {
-      this.#handle(incoming, answer);
+      const chunks: Buffer[] = [];
+      incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+      incoming.on('end', () => {
+        this.#handle(incoming, Buffer.concat(chunks), answer);
+      });
     });
   }
 
@@ -64,9 +70,9 @@ export class ApiProxy implements AsyncDisposable {
     await closed;
   }
 
-  #handle(incoming: IncomingMessage, answer: ServerResponse): void {
+  #handle(incoming: IncomingMessage, body: Buffer, answer: ServerResponse): void {
     const { method = '', url = '' } = incoming;
-    const encounter = this.judge({ method, path: url });
+    const encounter = this.judge({ method, path: url, body: body.toString() });
     if (encounter?.kind === 'kept') {
       this.#endWith(incoming, answer, encounter.answer);
       return;
@@ -88,7 +94,7 @@ export class ApiProxy implements AsyncDisposable {
     outgoing.on('error', () => incoming.socket.destroy());
     // A watch ends with its client.
     answer.on('close', () => outgoing.destroy());
-    incoming.pipe(outgoing);
+    outgoing.end(body);
   }
 
   #endWith(incoming: IncomingMessage, answer: ServerResponse, forged?: ForgedAnswer): void {
@@ -98,15 +104,10 @@ export class ApiProxy implements AsyncDisposable {
     }
     const { code, reason, message, retryAfterSeconds } = forged;
     const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure' };
-    const respond = (): void => {
-      answer.writeHead(code, {
-        'Content-Type': 'application/json',
-        ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
-      });
-      answer.end(JSON.stringify({ ...status, reason, message, code }), () => (this.forged += 1));
-    };
-    if (incoming.readableEnded) respond();
-    // What has not been read of the request would be taken for the next one.
-    else incoming.resume().on('end', respond);
+    answer.writeHead(code, {
+      'Content-Type': 'application/json',
+      ...(retryAfterSeconds !== undefined && { 'Retry-After': String(retryAfterSeconds) }),
+    });
+    answer.end(JSON.stringify({ ...status, reason, message, code }), () => (this.forged += 1));
   }
 }

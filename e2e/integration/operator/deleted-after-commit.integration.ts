@@ -38,9 +38,16 @@ describe('a ClusterSync that is deleted as soon as it is committed', () => {
     const { namespace, address } = await ground.newPlace(source, destination);
     const { client } = ground;
     const proxy = stack.use(await ApiProxy.start(ground.server));
-    // What the workloads had is not forgotten before the deletion: the operator is always in between.
-    proxy.judge = ({ method, path }) =>
-      method === 'DELETE' && path.includes('/clustersync-hold-') ? { kind: 'kept' } : undefined;
+    let refused = 0;
+    let isRefused = true;
+    proxy.judge = ({ method, path, body }) => {
+      if (!path.includes('/clustersync-hold-')) return undefined;
+      // What the workloads had is not forgotten before the deletion: the operator is always in between.
+      if (method === 'DELETE') return { kind: 'kept' };
+      if (!isRefused || !body.includes('afterCommit')) return undefined;
+      refused += 1;
+      return { kind: 'kept', answer: { code: 500, reason: 'InternalError', message: 'refused' } };
+    };
     const first = stack.use(
       await RunningOperator.start(await ground.server.writeKubeConfig(proxy.port)),
     );
@@ -54,6 +61,10 @@ describe('a ClusterSync that is deleted as soon as it is committed', () => {
     const set = await ground.untilMade(namespace, 'orders-syncer');
     stack.use(await PodProcess.start(client, set, address));
     await ground.runPod(set, address);
+    await until('what comes after the commit could not be recorded', () => refused >= 3);
+    const before = await ground.get(clusterSyncs, namespace, 'orders');
+    assert.notEqual(readiness(before?.status), 'True Committed', 'nothing is published before');
+    isRefused = false;
     await ground.untilSync(
       namespace,
       'it is committed',
