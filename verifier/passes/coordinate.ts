@@ -120,9 +120,9 @@ class Coordinator {
       }, inBackground);
     }
     for (;;) {
-      await this.#passes.ended();
+      const counts = await this.#passes.ended();
       await requireRecordedScope(this.#context, this.#begun.scope);
-      const again = await decide(this.#passContext, lease, this.#begun);
+      const again = await decide(this.#passContext, lease, this.#begun, counts);
       if (!again) return;
       await this.#plan('last', again);
     }

@@ -6,6 +6,7 @@ import type { Amount } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
 import {
   planKey,
+  type PlanKey,
   type TaskCounts,
   type PassKind,
   type PassRecord,
@@ -102,16 +103,17 @@ export class PassRunner {
 
   /**
    * Waits until all tasks of the current pass have ended, and records what they have read.
+   * @returns their counts.
    * @throws SyncError CheckFailed if the recorded tasks are incomplete; CoordinatorLeaseLost.
    */
-  async ended(): Promise<void> {
+  async ended(): Promise<TaskCounts> {
     const { run, record } = this.#lease;
     const { generation: pass } = record;
-    if (!pass) return;
+    if (!pass) throw new Error('the end of a pass before the first one');
     const key = planKey(run, pass);
     const { tasks } = this.#context.stores;
     await this.#lease.until(async () => await tasks.isOver(key));
-    const counts = await tasks.counts(key);
+    const counts = await countsAtEnd(this.#context, this.#lease, key);
     const { failed, completed, metadataMismatch } = counts;
     await this.#recordEnd(pass, counts);
     const { number, kind, startedAt } = pass;
@@ -120,6 +122,7 @@ export class PassRunner {
       { generation: number, kind, tookMs, failed, completed, metadataMismatch },
       'pass ended',
     );
+    return counts;
   }
 
   /** Determines from the record what a pass has found, and of which collections it has read every document. */
@@ -143,4 +146,20 @@ export class PassRunner {
     await coverages.add(run, covered);
     if (problems.length > 0) throw new NotProven(`pass ${pass.number} is not complete`, problems);
   }
+}
+
+/** The tasks of a pass that has ended. A new primary of the metadata store may not have the ends of all of them for a moment. */
+export async function countsAtEnd(
+  { stores }: { readonly stores: { readonly tasks: Pick<Stores['tasks'], 'counts'> } },
+  lease: Pick<CoordinatorLease, 'until'>,
+  key: PlanKey,
+): Promise<TaskCounts> {
+  let counts = await stores.tasks.counts(key);
+  const haveEnded = (): boolean => counts.added + counts.processing === 0;
+  if (haveEnded()) return counts;
+  await lease.until(async () => {
+    counts = await stores.tasks.counts(key);
+    return haveEnded();
+  });
+  return counts;
 }

@@ -2,15 +2,8 @@ import { namespaceText } from '../../mongo/namespace.ts';
 import { SyncError } from '../../service/errors.ts';
 import { sidesOf } from '../compare/sides.ts';
 import type { Notes } from '../store/recheck-store.ts';
-import {
-  planKey,
-  type PlanKey,
-  type Proof,
-  type ScopeRecord,
-  type TaskCounts,
-} from '../store/records.ts';
+import { planKey, type Proof, type ScopeRecord, type TaskCounts } from '../store/records.ts';
 import { selectionOptions } from '../store/selection.ts';
-import type { Stores } from '../store/stores.ts';
 import type { Begun } from './following.ts';
 import type { CoordinatorLease } from './coordinator-lease.ts';
 import type { NextPass, PassContext } from './pass-runner.ts';
@@ -19,6 +12,7 @@ import { NotProven, prove, shownReasons } from './prove.ts';
 /**
  * Gives the verdict, which is that of the last pass: different if any of its tasks found a difference, equal if each namespace is
  * proven to be. Unproven namespaces are compared again as a whole, once.
+ * @param tasks - of that pass, counted at its end.
  * @returns the pass that repeats them, whose rechecks have been noted; undefined once the verdict is on record.
  * @throws SyncError CheckFailed if nothing differs, but something is not proven, or there was nothing to compare; CoordinatorLeaseLost.
  */
@@ -26,6 +20,7 @@ export async function decide(
   context: PassContext,
   lease: CoordinatorLease,
   { scope, starts }: Begun,
+  tasks: Pick<TaskCounts, 'failed'>,
 ): Promise<Pick<NextPass, 'doubted' | 'readAfter'> | undefined> {
   const { stores, catalog, logger } = context;
   const { run, epoch, record } = lease;
@@ -37,7 +32,7 @@ export async function decide(
     lease.wake();
   };
   const key = planKey(run, pass);
-  if ((await countsAtEnd(context, lease, key)).failed > 0) {
+  if (tasks.failed > 0) {
     await complete('different', null);
     return undefined;
   }
@@ -60,22 +55,6 @@ export async function decide(
   };
   await stores.rechecks.add(run, pass.number + 1, [doubted]);
   return { doubted, readAfter: pass.readAfter };
-}
-
-/** The tasks of a pass that has ended. A new primary of the metadata store may not have the ends of all of them for a moment. */
-export async function countsAtEnd(
-  { stores }: { readonly stores: { readonly tasks: Pick<Stores['tasks'], 'counts'> } },
-  lease: Pick<CoordinatorLease, 'until'>,
-  key: PlanKey,
-): Promise<TaskCounts> {
-  let counts = await stores.tasks.counts(key);
-  const haveEnded = (): boolean => counts.added + counts.processing === 0;
-  if (haveEnded()) return counts;
-  await lease.until(async () => {
-    counts = await stores.tasks.counts(key);
-    return haveEnded();
-  });
-  return counts;
 }
 
 /** How a verification ends that has nothing to compare at its end: `equal` would say nothing about the intended data. */
