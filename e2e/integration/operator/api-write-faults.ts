@@ -1,16 +1,5 @@
-import type {
-  ApiEncounter,
-  ApiProxy,
-  ApiRequest,
-  ForgedAnswer,
-} from '../../ground/kubernetes/api-proxy.ts';
-import type { PlannedFault } from '../syncer/write-faults.ts';
-
-/** A planned fault. */
-interface Plan extends PlannedFault {
-  /** Ends the process that sends the write. */
-  readonly kill: () => void;
-}
+import type { ApiProxy, ForgedAnswer } from '../../ground/kubernetes/api-proxy.ts';
+import { fateOf, PlannedWrites, type Plan } from '../syncer/planned-writes.ts';
 
 /**
  * How many writes of a kind are counted: what follows comes at intervals, so that there are as many as the work takes long. A
@@ -34,48 +23,16 @@ const timeout: ForgedAnswer = {
   message: 'Timeout: request did not complete within requested timeout',
 };
 
-/** The writes that come to an API server through a proxy, and the fault that one of them meets. */
-export class ApiWriteWatch {
-  readonly #counts = new Map<string, number>();
-  #order: string[] = [];
-  #plan: Plan | undefined;
-  #met: string | undefined;
-
-  constructor(proxy: ApiProxy) {
-    proxy.judge = (request) => this.#judge(request);
-  }
-
-  /** Forgets what was sent, and lets one of the writes from now on meet a fault, or none. */
-  begin(plan?: Plan): void {
-    this.#counts.clear();
-    this.#order = [];
-    this.#plan = plan;
-    this.#met = undefined;
-  }
-
-  /** What was written since then, in the order of sending. */
-  get order(): readonly string[] {
-    return this.#order;
-  }
-
-  /** The write that has met the planned fault; undefined while there is none. */
-  get met(): string | undefined {
-    return this.#met;
-  }
-
-  #judge({ method, path }: ApiRequest): ApiEncounter | undefined {
+/** Has the writes that come to an API server through a proxy noted, and lets one of them meet its fault. */
+export function watchApiWrites(proxy: ApiProxy): PlannedWrites {
+  const writes = new PlannedWrites();
+  proxy.judge = ({ method, path }) => {
     if (method === 'GET') return undefined;
     const target = targetOf(path);
-    const write = `${method} ${target}`;
-    const nth = (this.#counts.get(write) ?? 0) + 1;
-    this.#counts.set(write, nth);
-    if (nth > mostOf(target)) return undefined;
-    this.#order.push(write);
-    const plan = this.#plan;
-    if (this.#met !== undefined || plan?.n !== this.#order.length) return undefined;
-    this.#met = write;
-    return encounterOf(plan, method);
-  }
+    const plan = writes.note(`${method} ${target}`, mostOf(target));
+    return plan && fateOf(plan, { refusal: () => refusalOf(plan, method), unacknowledged });
+  };
+  return writes;
 }
 
 /** The resource, and its name where that is the same each time. */
@@ -92,32 +49,12 @@ function mostOf(target: string): number {
   return target.endsWith('/status') ? maxOfKind.status : Infinity;
 }
 
-function encounterOf({ fault, n, kill }: Plan, method: string): ApiEncounter {
-  switch (fault) {
-    case 'is refused': {
-      const possible = method === 'PUT' || method === 'PATCH' ? [...refusals, conflict] : refusals;
-      return { kind: 'kept', ...answered(possible[n % possible.length]) };
-    }
-    case 'is carried out, but not acknowledged':
-      return { kind: 'delivered', onAnswer: () => timeout };
-    case 'is lost with its connection':
-      return { kind: 'kept' };
-    case 'is carried out, and its answer lost':
-      return { kind: 'delivered', onAnswer: () => undefined };
-    case 'is lost with its process':
-      kill();
-      return { kind: 'kept' };
-    case 'is carried out, and its process killed before the answer':
-      return {
-        kind: 'delivered',
-        onAnswer: () => {
-          kill();
-          return undefined;
-        },
-      };
-  }
+/** One of several refusals, always the same for a number. */
+function refusalOf({ n }: Plan, method: string): ForgedAnswer {
+  const possible = method === 'PUT' || method === 'PATCH' ? [...refusals, conflict] : refusals;
+  return possible[n % possible.length] ?? conflict;
 }
 
-function answered(answer: ForgedAnswer | undefined): { readonly answer?: ForgedAnswer } {
-  return answer === undefined ? {} : { answer };
+function unacknowledged(): ForgedAnswer {
+  return timeout;
 }

@@ -5,7 +5,7 @@ import { ApiProxy } from '../../ground/kubernetes/api-proxy.ts';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { OperatorGround, readiness, RunningOperator } from './operator-ground.ts';
-import { PlayedApplication } from './played-application.ts';
+import { patientCommit, PlayedApplication } from './played-application.ts';
 import { PodProcess } from './pod-process.ts';
 
 const signal = new AbortController().signal;
@@ -53,11 +53,7 @@ describe('a ClusterSync that is deleted as soon as it is committed', () => {
     );
     const uri = sets[0]?.uri('admin') ?? '';
     const application = stack.use(await PlayedApplication.start(client, namespace, uri));
-    const commit = {
-      ...{ mode: 'Automatic', workloads: [{ kind: 'Deployment', name: 'web' }] },
-      ...{ maxLagSeconds: 30, deadlineSeconds: 600 },
-    };
-    const { metadata } = await ground.createSync(namespace, { commit });
+    const { metadata } = await ground.createSync(namespace, { commit: patientCommit });
     const set = await ground.untilMade(namespace, 'orders-syncer');
     stack.use(await PodProcess.start(client, set, address));
     await ground.runPod(set, address);

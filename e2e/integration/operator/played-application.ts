@@ -11,6 +11,12 @@ const template = {
   spec: { containers: [{ name: 'app', image: 'example.dev/app' }] },
 };
 
+/** `spec.commit` of an automatic commit that stops it, and is not given up because a fault has cost some seconds. */
+export const patientCommit = {
+  ...{ mode: 'Automatic', workloads: [{ kind: 'Deployment', name: 'web' }] },
+  ...{ maxLagSeconds: 30, deadlineSeconds: 600 },
+};
+
 /**
  * A Deployment whose pod writes to a cluster for as long as it is to have one: what its controller and a kubelet would do is
  * played, and the writes are real.

@@ -12,28 +12,22 @@ import { startReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { OperatorProcess, type OperatorSetup } from '../../ground/operator-process.ts';
 import { until } from '../../ground/until.ts';
 import type { WatchedWork } from '../syncer/each-write-fails.ts';
-import type { WriteFault } from '../syncer/write-faults.ts';
-import { ApiWriteWatch } from './api-write-faults.ts';
+import type { WriteFault } from '../syncer/planned-writes.ts';
+import { watchApiWrites } from './api-write-faults.ts';
 import { OperatorGround, readiness } from './operator-ground.ts';
-import { PlayedApplication } from './played-application.ts';
+import { patientCommit, PlayedApplication } from './played-application.ts';
 import { PodProcess } from './pod-process.ts';
 
 const signal = new AbortController().signal;
 
 /** The kinds of what an operator makes, and of what Kubernetes makes of it. */
-const madeKinds = 'statefulsets,services,networkpolicies,secrets,configmaps,pods,clustersyncs';
+const madeKinds = 'statefulsets,services,networkpolicies,secrets,configmaps,pods';
 
 /** The faults that a client is told of. */
 const answers: ReadonlySet<WriteFault> = new Set([
   'is refused',
   'is carried out, but not acknowledged',
 ]);
-
-/** A commit that is not to be given up because a fault has cost some seconds. */
-const commit = {
-  ...{ mode: 'Automatic', workloads: [{ kind: 'Deployment', name: 'web' }] },
-  ...{ maxLagSeconds: 30, deadlineSeconds: 600 },
-};
 
 /**
  * Starts an API server and two replica sets, between which the same migration is carried out again and again by real programs, with
@@ -58,7 +52,7 @@ export async function startWatchedLifeCycle(): Promise<WatchedWork> {
     stack.use(new MongoClient(set.uri('admin', { w: 'majority' }))),
   );
   const proxy = stack.use(await ApiProxy.start(ground.server));
-  const watch = new ApiWriteWatch(proxy);
+  const watch = watchApiWrites(proxy);
   const kubeconfig = ground.server.config(proxy.port, 'first').exportConfig();
   let runs = 0;
 
@@ -92,7 +86,7 @@ export async function startWatchedLifeCycle(): Promise<WatchedWork> {
     const verifierAddress = await ground.reserveAddress();
     pods.use(await PodProcess.start(client, verifier, verifierAddress));
     await ground.runPod(verifier, verifierAddress);
-    await ground.patchSync(namespace, { commit });
+    await ground.patchSync(namespace, { commit: patientCommit });
     await ground.untilSync(
       namespace,
       'it is committed, and nothing is held',

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { messageOf } from '../../../service/errors.ts';
 import { chosenSeeds, shareOfDay } from '../../ground/workload/chosen-seeds.ts';
 import { SeededRandom } from '../../ground/workload/seeded-random.ts';
-import { writeFaults, type PlannedFault, type WriteWatch } from './write-faults.ts';
+import { writeFaults, type PlannedFault, type PlannedWrites } from './planned-writes.ts';
 
 /** Work that is done again and again, while one of its writes meets a fault. */
 export interface WatchedWork extends AsyncDisposable {
   /** Does it once. Rejects unless it ends as it should. @returns what it has written, in short, and which of it has met the fault. */
-  run(planned?: PlannedFault): Promise<Pick<WriteWatch, 'order' | 'met'>>;
+  run(planned?: PlannedFault): Promise<Pick<PlannedWrites, 'order' | 'met'>>;
 }
 
 /** What is tried. */

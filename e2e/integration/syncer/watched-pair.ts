@@ -16,7 +16,8 @@ import { forward } from './cluster-pair.ts';
 import { PersistentOperator } from './persistent-operator.ts';
 import type { WatchedWork } from './each-write-fails.ts';
 import { isReversiblePair } from './skip-reversal.ts';
-import { WriteWatch, type PlannedFault } from './write-faults.ts';
+import type { PlannedFault } from './planned-writes.ts';
+import { WriteWatch } from './write-faults.ts';
 
 /** Documents that there are to copy. */
 const items = 60;

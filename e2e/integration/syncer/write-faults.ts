@@ -3,18 +3,7 @@ import { answerBody, answerMessage } from '../../ground/sharded/router/wire.ts';
 import type { ProxiedReplicaSet } from '../../ground/mongod/proxied-replica-set.ts';
 import type { Encounter } from '../../ground/tcp-proxy.ts';
 import { commandKind, commandOf } from './command-kind.ts';
-
-/** What can befall one write of a sync. */
-export const writeFaults = [
-  'is refused',
-  'is carried out, but not acknowledged',
-  'is lost with its connection',
-  'is carried out, and its answer lost',
-  'is lost with its process',
-  'is carried out, and its process killed before the answer',
-] as const;
-
-export type WriteFault = (typeof writeFaults)[number];
+import { fateOf, PlannedWrites, type Plan } from './planned-writes.ts';
 
 /** Every command that changes nothing on a server that matters to a sync: whatever is not among them counts as a write. */
 const reads = new Set([
@@ -29,13 +18,6 @@ const shutdownInProgress = { code: 91, codeName: 'ShutdownInProgress' } as const
 /** and nothing after this one. */
 const interrupted = { code: 11_601, codeName: 'Interrupted' } as const;
 
-/** Which write meets which fault. */
-export interface PlannedFault {
-  readonly fault: WriteFault;
-  /** The how many-th, from 1 on. */
-  readonly n: number;
-}
-
 /** What comes at intervals, so that a program sends as many as it takes long: the first ones of each kind stand for all. */
 const maxOfPeriodic = 3;
 
@@ -47,20 +29,12 @@ export interface WatchedProgram {
   readonly periodic: RegExp;
 }
 
-/** A planned fault. */
-interface Plan extends PlannedFault {
-  /** Ends the process that sends the write. */
-  readonly kill: () => void;
-}
-
 /** The writes that a program sends to some servers, and the fault that one of them meets. */
 export class WriteWatch {
   readonly #program: WatchedProgram;
-  readonly #counts = new Map<string, number>();
-  #order: string[] = [];
-  #plan: Plan | undefined;
+  readonly #writes = new PlannedWrites();
   /** What the driver repeats has the same transaction as the write that has met its fault. */
-  #met: { readonly transaction: string | undefined } | undefined;
+  #metTransaction: string | undefined;
 
   constructor(sides: readonly ProxiedReplicaSet[], program: WatchedProgram) {
     this.#program = program;
@@ -68,22 +42,20 @@ export class WriteWatch {
       for (const proxy of proxies) proxy.judge((bytes) => this.#judge(bytes));
   }
 
-  /** Forgets what was sent, and lets one of the writes from now on meet a fault, or none. */
+  /** See {@link PlannedWrites.begin}. */
   begin(plan?: Plan): void {
-    this.#counts.clear();
-    this.#order = [];
-    this.#plan = plan;
-    this.#met = undefined;
+    this.#writes.begin(plan);
+    this.#metTransaction = undefined;
   }
 
   /** What was written since then, in the order of sending; without what the driver has repeated because of the fault. */
   get order(): readonly string[] {
-    return this.#order;
+    return this.#writes.order;
   }
 
   /** The write that has met the planned fault; undefined while there is none. */
   get met(): string | undefined {
-    return this.#met && this.#order[(this.#plan?.n ?? NaN) - 1];
+    return this.#writes.met;
   }
 
   #judge(bytes: Buffer): Encounter | undefined {
@@ -91,18 +63,15 @@ export class WriteWatch {
     if (kind === undefined || reads.has(kind.split(' ')[0] ?? '')) return undefined;
     const command = commandOf(bytes);
     const transaction = command && transactionOf(command);
-    const plan = this.#plan;
-    if (plan && transaction !== undefined && transaction === this.#met?.transaction)
+    const { plan } = this.#writes;
+    if (plan && transaction !== undefined && transaction === this.#metTransaction)
       return repeats(plan) ? encounterOf(plan, bytes, transaction) : undefined;
     const { stateDatabase, periodic } = this.#program;
     const write = command ? describeWrite(command, stateDatabase) : `${kind}, of several chunks`;
-    const nth = (this.#counts.get(write) ?? 0) + 1;
-    this.#counts.set(write, nth);
-    if (periodic.test(write) && nth > maxOfPeriodic) return undefined;
-    this.#order.push(write);
-    if (this.#met || plan?.n !== this.#order.length) return undefined;
-    this.#met = { transaction };
-    return encounterOf(plan, bytes, transaction);
+    const met = this.#writes.note(write, periodic.test(write) ? maxOfPeriodic : Infinity);
+    if (!met) return undefined;
+    this.#metTransaction = transaction;
+    return encounterOf(met, bytes, transaction);
   }
 }
 
@@ -111,32 +80,11 @@ function repeats({ fault }: Plan): boolean {
   return fault === 'is lost with its connection' || fault === 'is carried out, and its answer lost';
 }
 
-function encounterOf(
-  { fault, n, kill }: Plan,
-  request: Buffer,
-  transaction: string | undefined,
-): Encounter {
-  switch (fault) {
-    case 'is refused':
-      return { kind: 'kept', answer: refusalOf(request, n, transaction !== undefined) };
-    case 'is carried out, but not acknowledged':
-      return { kind: 'delivered', onAnswer: unacknowledged };
-    case 'is lost with its connection':
-      return { kind: 'kept' };
-    case 'is carried out, and its answer lost':
-      return { kind: 'delivered', onAnswer: () => undefined };
-    case 'is lost with its process':
-      kill();
-      return { kind: 'kept' };
-    case 'is carried out, and its process killed before the answer':
-      return {
-        kind: 'delivered',
-        onAnswer: () => {
-          kill();
-          return undefined;
-        },
-      };
-  }
+function encounterOf(plan: Plan, request: Buffer, transaction: string | undefined): Encounter {
+  return fateOf(plan, {
+    refusal: () => refusalOf(request, plan.n, transaction !== undefined),
+    unacknowledged,
+  });
 }
 
 /** The same text for each write that does the same to the same: its command, namespace, and, of the state, the fields that it changes. */
