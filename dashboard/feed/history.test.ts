@@ -53,6 +53,19 @@ describe('History', () => {
     }
   });
 
+  it('has the newest figures as they are, whenever they come', () => {
+    const committed = { ...figures(3), lagSeconds: 0, oplogSeconds: null };
+    for (const before of [0, 1, 2, 5, 1_000]) {
+      for (const pauseMs of [50, 700, 1_000, 5_000]) {
+        const history = new History();
+        for (let index = 0; index <= before; index++) history.add(index * 400, figures(2));
+        history.add(before * 400 + pauseMs, committed);
+        const newest = history.points.at(-1)?.slice(1);
+        assert.deepEqual(newest, [3, 0, null, null], `${pauseMs} ms after ${before} others`);
+      }
+    }
+  });
+
   it('tells the rates of the last seconds', () => {
     const history = new History();
     history.add(0, figures(0, 0));

@@ -15,11 +15,11 @@ const rateMs = rateSeconds * 1_000;
 
 /**
  * The figures of a sync since it was first seen: a bounded number of points, which become sparser with time,
- * so that they always cover the whole time. Each has the longest lag and the smallest oplog since the one before.
+ * so that they always cover the whole time. Each but the newest has the longest lag and the smallest oplog since the
+ * one before; the newest has its figures as they are.
  */
 export class History {
   #points: HistoryPoint[] = [];
-  /** The newest figures, even if they are too close to the last point to be one. */
   #latest: HistoryPoint | undefined;
   /** What came between the last point and the newest figures, as one point. */
   #between: HistoryPoint | undefined;
@@ -39,7 +39,8 @@ export class History {
     this.#recent.push({ atMs, figures });
     // A point as old as the period of the rates is kept: they begin there.
     while ((this.#recent[1]?.atMs ?? Infinity) <= atMs - rateMs) this.#recent.shift();
-    this.#append(point);
+    if (this.#latest) this.#keep(this.#latest);
+    this.#latest = point;
     if (this.#points.length >= maxPoints) this.#thinOut();
   }
 
@@ -67,24 +68,20 @@ export class History {
     return seconds < 1 ? null : Math.round((to - from) / seconds);
   }
 
-  #append(point: HistoryPoint): void {
+  #keep(point: HistoryPoint): void {
     const last = this.#points.at(-1);
-    const before = this.#latest && joined(this.#between, this.#latest);
-    if (last === undefined || point[0] - last[0] >= this.#intervalSeconds) {
-      this.#points.push(joined(before, point));
-      this.#between = undefined;
-      this.#latest = undefined;
-    } else {
-      this.#between = before;
-      this.#latest = point;
-    }
+    const kept = joined(this.#between, point);
+    const isFarEnough = last === undefined || point[0] - last[0] >= this.#intervalSeconds;
+    if (isFarEnough) this.#points.push(kept);
+    this.#between = isFarEnough ? undefined : kept;
   }
 
   #thinOut(): void {
     this.#intervalSeconds *= 2;
-    const points = this.#points;
+    const points = this.#between ? [...this.#points, this.#between] : this.#points;
     this.#points = [];
-    for (const point of points) this.#append(point);
+    this.#between = undefined;
+    for (const point of points) this.#keep(point);
   }
 }
 
