@@ -53,6 +53,11 @@ export function combineProgress(instances: readonly ReportedProgress[]): SyncPro
   };
 }
 
+/** A sync whose instances do not answer: what passes with time is not known of it. */
+export function withoutTimes(sync: SyncProgress): SyncProgress {
+  return { ...sync, lagSeconds: null, catchUpSeconds: null, oplogSeconds: null };
+}
+
 function leastFar(instances: readonly ReportedProgress[]): ReportedProgress | undefined {
   const order: readonly string[] = syncStates;
   const places = instances.map(({ state }) => order.indexOf(state));

@@ -19,6 +19,21 @@ export function commitOutcome({
   return commitUnderWay === false ? 'none' : 'unknown';
 }
 
+/** What a user must know of a commit that somebody can still prevent from ending, but nobody can take back. */
+export const cannotBeUndone =
+  'the commit has been accepted, which cannot be undone: do not let applications write to the source';
+
+/**
+ * The error of a command that has failed after it had sent a commit: a reader must not conclude that there is none. A lasting error
+ * keeps its name, by which it is looked up.
+ * @param warning - {@link cannotBeUndone} or {@link mayStillCome}.
+ */
+export function afterCommit(error: unknown, warning: string): SyncError {
+  const isNamed = error instanceof SyncError && !error.row.retryable;
+  const name = isNamed ? error.name : 'CommitUnknown';
+  return new SyncError(name, `${messageOf(error)}; ${warning}`, { cause: error });
+}
+
 /**
  * Determines the outcome of a commit whose request failed: a refusal or a missing answer does not prove that no
  * instance has accepted it. Resolves if every instance has.

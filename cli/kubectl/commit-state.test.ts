@@ -100,6 +100,18 @@ describe('commitState', () => {
       { kind: 'committed', text: 'Committed' },
     ],
     [
+      'a commit under way, of whose end the operator says that it has not come',
+      requested({
+        observedGeneration: 3,
+        phase: 'Committing',
+        conditions: [
+          { ...committed, status: 'False' },
+          { ...stalled, status: 'False' },
+        ],
+      }),
+      { kind: 'waiting', text: 'Committing' },
+    ],
+    [
       'the commit of a reversal',
       requested(
         { observedGeneration: 3, direction: 'Reverse', conditions: [committed] },

@@ -1,4 +1,4 @@
-import { numberOf, objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
+import { objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
 import { durationText } from '../../service/quantities.ts';
 import { fieldLines } from '../render/formats.ts';
 import { readSync, type Condition, type SyncResource } from './resources.ts';
@@ -24,14 +24,10 @@ export interface CommitState {
 
 /** How far the commit is that a ClusterSync, as the API server returns it, requests. */
 export function commitState(object: JsonObject): CommitState {
-  const { phase, conditions, direction, desired: state } = readSync(object);
+  const { phase, conditions, direction, desired: state, isObserved } = readSync(object);
   if (state !== 'Committed')
     return { kind: 'withdrawn', text: 'its spec no longer has the state Committed' };
-  const status = objectOf(object['status']);
-  const generation = numberOf(objectOf(object['metadata'])['generation']) ?? 0;
-  // Until then the status is about an earlier spec.
-  if ((numberOf(status['observedGeneration']) ?? -1) < generation)
-    return { kind: 'waiting', text: 'the operator has not seen the request yet' };
+  if (!isObserved) return { kind: 'waiting', text: 'the operator has not seen the request yet' };
   const desired = textOf(objectOf(object['spec'])['direction']) ?? 'Forward';
   if (conditionIn(conditions, 'Committed')?.status === 'True') {
     return (direction ?? 'Forward') === desired

@@ -1,18 +1,27 @@
 import { messageOf, SyncError } from '../../service/errors.ts';
+import type { JsonObject } from '../../service/json-fields.ts';
 import { durationText } from '../../service/quantities.ts';
 import { sleep } from '../../service/sleep.ts';
 import { writeError, writeOut } from '../../service/terminal.ts';
+import { PatientReading } from '../api/patient-reading.ts';
 import { Screen } from '../terminal/screen.ts';
 import { commitState, stateBeforeCommit, type CommitState } from './commit-state.ts';
 import { Kubectl, syncNamed, type Run } from './kubectl.ts';
 import type { CommitOptions } from './options.ts';
-import { PatientReading } from './patient-reading.ts';
 import { readSync, type SyncResource } from './resources.ts';
 
 const pollMs = 2_000;
 
 /** The exit code if the user does not confirm. */
 const notConfirmed = 2;
+
+/** For a user whose request has no answer. */
+const mayBeRequested =
+  'the commit may have been requested: look at spec.state before applications write to the source';
+
+/** A refusal of the API server lasts (in the words of kubectl 1.35). */
+const refusal = /\((NotFound|Forbidden|Unauthorized)\)/;
+const gone = /\(NotFound\)/;
 
 /** For a user who stops waiting. */
 const stillRequested =
@@ -31,19 +40,48 @@ export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [
     screen.step('that was not yes: nothing was requested');
     return notConfirmed;
   }
-  const patch = JSON.stringify({ spec: { state: 'Committed' } });
-  const exitCode = await kubectl.show(
-    ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
-    signal,
-  );
+  const exitCode = await request(kubectl, name, screen, signal);
   if (exitCode !== 0 || !wait) return exitCode;
   const reading = new PatientReading(
     async (until) => await kubectl.json(['get', syncNamed(name)], until),
+    ({ name: error, message }) => error === 'KubectlFailed' && !refusal.test(message),
   );
   await waitForCommit(reading, { screen, timeoutSeconds, signal });
   await writeOut(`ClusterSync ${name}: Committed\n`);
   return 0;
 };
+
+/**
+ * Requests the commit. An answer can be lost after the API server has stored the request: the user learns whether it has.
+ * @returns the exit code of kubectl.
+ */
+async function request(
+  kubectl: Kubectl,
+  name: string,
+  screen: Screen,
+  signal: AbortSignal,
+): Promise<number> {
+  const patch = JSON.stringify({ spec: { state: 'Committed' } });
+  let exitCode: number;
+  try {
+    exitCode = await kubectl.show(
+      ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
+      signal,
+    );
+  } catch (error) {
+    screen.step(mayBeRequested, 'warning');
+    throw error;
+  }
+  if (exitCode === 0) return exitCode;
+  try {
+    const { desired } = readSync(await kubectl.json(['get', syncNamed(name)], signal));
+    if (desired === 'Committed') screen.step(stillRequested, 'warning');
+  } catch (error) {
+    screen.step(mayBeRequested, 'warning');
+    throw error;
+  }
+  return exitCode;
+}
 
 /** A commit that is already requested needs no confirmation: it cannot be undone. */
 async function isConfirmed(
@@ -72,7 +110,7 @@ interface Wait {
  * @throws SyncError CommitPending if it takes longer than it may, or needs a person; KubectlFailed.
  */
 async function waitForCommit(
-  reading: PatientReading,
+  reading: PatientReading<JsonObject>,
   { screen, timeoutSeconds, signal }: Wait,
 ): Promise<void> {
   const limit =
@@ -100,7 +138,11 @@ async function waitForCommit(
         `not committed after ${durationText(timeoutSeconds ?? 0)}: ${shown}`,
         { cause: error },
       );
-    else if (error instanceof SyncError && error.name === 'KubectlFailed')
+    else if (
+      error instanceof SyncError &&
+      error.name === 'KubectlFailed' &&
+      !error.message.includes('(NotFound)')
+    )
       throw new SyncError('KubectlFailed', `${stillRequested}; ${messageOf(error)}`, {
         cause: error,
       });

@@ -23,6 +23,7 @@ import {
   type VerificationResource,
 } from './resources.ts';
 import { lastRows, syncTree, tableLines, treeLines } from './tree.ts';
+import { watchEnd } from './watch-end.ts';
 import { harmless } from '../../service/harmless.ts';
 import { isOutTerminal, writeDrawn, writeError, writeOut } from '../../service/terminal.ts';
 
@@ -85,7 +86,10 @@ export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal,
   return 0;
 };
 
-/** The same repeatedly, until the sync is committed and its verifications have ended. */
+/**
+ * The same repeatedly, until the sync is committed and its verifications have ended.
+ * @returns 0; 1 unless each verification has found both sides equal, so that a script does not take its end for success.
+ */
 export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
   const isTerminal = isOutTerminal();
@@ -96,8 +100,8 @@ export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [
     if (isTerminal) await writeDrawn(clearScreen);
     if (isTerminal || text !== last) await writeOut(text);
     last = text;
-    const isVerified = own.every(({ phase }) => phase === 'Succeeded' || phase === 'Failed');
-    if (sync.phase === 'Committed' && isVerified) return 0;
+    const exitCode = watchEnd(sync, own);
+    if (exitCode !== undefined) return exitCode;
     await sleep(watchMs, signal);
   }
 };

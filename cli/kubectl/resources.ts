@@ -19,6 +19,8 @@ export interface SyncResource {
   readonly source: string;
   readonly destination: string;
   readonly conditions: readonly Condition[];
+  /** Whether its status is about its present spec. */
+  readonly isObserved: boolean;
   /** What the check before the start has found. */
   readonly findings: readonly FindingResource[];
   /** How many more there are. */
@@ -60,6 +62,8 @@ export interface VerificationResource {
   readonly verdict: string | null;
   readonly differences: number | null;
   readonly conditions: readonly Condition[];
+  /** Whether its status is about its present spec. */
+  readonly isObserved: boolean;
 }
 
 /** Reads a ClusterSync as the API server returns it. */
@@ -81,6 +85,7 @@ export function readSync(object: JsonObject): SyncResource {
     source: textOf(objectOf(spec['source'])['name']) ?? '',
     destination: textOf(objectOf(spec['destination'])['name']) ?? '',
     conditions,
+    isObserved: isObserved(object),
     findings: arrayOf(status['preflight']).map(objectOf).map(readFinding),
     omittedFindings: numberOf(objectOf(status['preflightCheck'])['omittedFindings']) ?? 0,
     instances: arrayOf(status['instances']).map(objectOf).map(readInstance),
@@ -105,7 +110,14 @@ export function readVerification(object: JsonObject): VerificationResource {
     verdict: textOf(status['verdict']) ?? null,
     differences: numberOf(objectOf(status['mismatches'])['total']) ?? null,
     conditions: conditionsOf(status),
+    isObserved: isObserved(object),
   };
+}
+
+/** Until the operator has seen a change of the spec, the status is about an earlier one. */
+function isObserved(object: JsonObject): boolean {
+  const generation = numberOf(objectOf(object['metadata'])['generation']) ?? 0;
+  return (numberOf(objectOf(object['status'])['observedGeneration']) ?? -1) >= generation;
 }
 
 /** The objects of a list, as the API server returns it. */

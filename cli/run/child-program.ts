@@ -10,7 +10,7 @@ import { sleep } from '../../service/sleep.ts';
 
 /** How often a program is restarted that exits unexpectedly. */
 const maxRestarts = 5;
-const restartDelayMs = 1_000;
+const defaultRestartDelayMs = 1_000;
 
 /** Longer than the orderly shutdown of a program. */
 const stopDeadlineMs = 27_000;
@@ -50,13 +50,20 @@ export class ChildProgram implements AsyncDisposable {
   readonly #listening = Promise.withResolvers<undefined>();
   #running = Promise.resolve();
 
-  private constructor(spec: ProgramSpec) {
+  readonly #restartDelayMs: number;
+
+  private constructor(spec: ProgramSpec, restartDelayMs: number) {
     this.#spec = spec;
+    this.#restartDelayMs = restartDelayMs;
   }
 
   /** Starts the program; resolves when its API listens. @throws SyncError InternalError if it does not. */
-  static async start(spec: ProgramSpec, signal: AbortSignal): Promise<ChildProgram> {
-    const program = new ChildProgram(spec);
+  static async start(
+    spec: ProgramSpec,
+    signal: AbortSignal,
+    restartDelayMs = defaultRestartDelayMs,
+  ): Promise<ChildProgram> {
+    const program = new ChildProgram(spec, restartDelayMs);
     program.#running = program.#keepRunning();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
     try {
@@ -106,7 +113,12 @@ export class ChildProgram implements AsyncDisposable {
         return;
       }
       this.#spec.onWarning(`${this.#spec.name} has exited with ${end}; restarting it`);
-      await sleep(restartDelayMs, signal).catch(() => undefined);
+      try {
+        await sleep(this.#restartDelayMs, signal);
+      } catch {
+        // It is to stop.
+        return;
+      }
     }
   }
 

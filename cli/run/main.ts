@@ -1,16 +1,17 @@
 import type { Connection } from '../../mongo/connection.ts';
 import type { Topology } from '../../mongo/topology.ts';
-import { messageOf, SyncError } from '../../service/errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import { optionsDigest } from '../../sync-api/options-digest.ts';
 import type { SyncProgress } from '../api/combine.ts';
-import { commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
+import { afterCommit, cannotBeUndone, commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
 import { Screen } from '../terminal/screen.ts';
 import { dryRunText } from './dry-run.ts';
 import { runExitCode, type RunOptions } from './options.ts';
 import type { Instances } from '../api/instances.ts';
 import { Migration } from './migration.ts';
 import { beginSync, lookAtSync, requireNotReversed, requireOwnSync } from './own-sync.ts';
+import { pause } from './pause.ts';
 import { filterEntries, planOf, requireMatches } from './plan.ts';
 import { Programs } from './programs.ts';
 import { connectionsOf, reachBoth, type Sides } from './reach.ts';
@@ -19,12 +20,6 @@ import type { CheckFinding, StartBody } from '../../sync-api/json.ts';
 import { reportCommand, summaryOf, summaryText } from './summary.ts';
 import type { RunPage } from './web/run-page.ts';
 import { writeOut } from '../../service/terminal.ts';
-
-/** How long a pause may take when the command receives a signal to end: less than the shutdown of a program. */
-const pauseDeadlineMs = 20_000;
-
-/** What the user can do about a migration that has not ended. */
-const toContinue = 'run the same command again to continue';
 
 /** What a run of the command needs. */
 interface Run {
@@ -177,9 +172,12 @@ async function carryOut(run: Run): Promise<number> {
     await writeOut(summaryText(summary, options.output));
     return summary.verdict === 'different' ? runExitCode.different : runExitCode.done;
   } catch (error) {
-    if (!signal.aborted) throw error;
-    await pause(run, migration?.isCommitSent ?? false);
-    return runExitCode.interrupted;
+    const sent = migration?.isCommitSent === true ? migration.sync : undefined;
+    if (signal.aborted) {
+      await pause(run, sent !== undefined);
+      return runExitCode.interrupted;
+    }
+    throw sent ? afterCommit(error, isOver(sent) ? cannotBeUndone : mayStillCome) : error;
   }
 }
 
@@ -237,51 +235,6 @@ async function leaveDifferent({ screen, instances, page, signal }: Run): Promise
     'Start a syncer with the same connection strings, run clustersync repair, end the syncer, and run the same command again. To commit without comparing, add --no-verify.',
   );
   return runExitCode.differencesRemain;
-}
-
-/**
- * Pauses a sync when the command receives a signal to end.
- * @param isCommitSent - whether it may be committed instead.
- */
-async function pause({ instances, screen, page }: Run, isCommitSent: boolean): Promise<void> {
-  const signal = AbortSignal.timeout(pauseDeadlineMs);
-  screen.step('pausing');
-  try {
-    const { progress } = await instances.read(signal);
-    if (isCommitSent && (progress === undefined || commitOutcome(progress) === 'unknown')) {
-      // A pause would wait for the commit.
-      const text = `stopped: ${mayStillCome}; ${toContinue}`;
-      screen.step(text, 'warning');
-      page?.stop(text);
-      return;
-    }
-    if (progress) await instances.command('pause', 'RUNNING', progress, signal);
-    const text = `${endText(progress)}; ${toContinue}`;
-    screen.step(text, 'warning');
-    page?.stop(text);
-  } catch (error) {
-    const reason = messageOf(error);
-    const text = isCommitSent
-      ? `the sync could not be paused (${reason}); this command has stopped: ${mayStillCome}; ${toContinue}`
-      : `the sync could not be paused (${reason}); this command has stopped; ${toContinue}`;
-    screen.step(text, 'warning');
-    page?.stop(text);
-  }
-}
-
-function endText(progress: SyncProgress | undefined): string {
-  switch (progress?.state) {
-    case 'RUNNING':
-    case 'PAUSED':
-      return 'paused';
-    case 'COMMITTING':
-      return 'stopped during the commit';
-    case 'COMMITTED':
-      return 'stopped after the commit';
-    case undefined:
-    default:
-      return 'stopped';
-  }
 }
 
 function deploymentText({ kind, setName, host, shards, version }: Topology): string {

@@ -1,71 +1,21 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { requireCommitTaken } from '../api/commit-outcome.ts';
-import { Instances } from '../api/instances.ts';
+import type { Instances } from '../api/instances.ts';
+import {
+  committed,
+  committing,
+  instancesOf,
+  PlayedSyncer,
+  refused,
+  running,
+  taken,
+  underWay,
+  unknown,
+} from '../api/testing/played-syncer.ts';
+import { verificationFrom } from '../api/testing/reported.ts';
+import type { VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
 import { Migration, type MigrationSettings } from './migration.ts';
-
-/** What progress answers once a commit has come: one after the other; the last one stays. */
-type Word = Readonly<Record<string, unknown>>;
-
-const running: Word = { state: 'RUNNING', canCommit: true, commitUnderWay: false };
-const underWay: Word = { state: 'RUNNING', canCommit: false, commitUnderWay: true };
-const unknown: Word = { state: 'RUNNING', canCommit: false, commitUnderWay: null };
-const committing: Word = { state: 'COMMITTING', commitUnderWay: true };
-const committed: Word = { state: 'COMMITTED', commitUnderWay: false };
-
-/** A syncer that closes the connection of a commit instead of answering it, or answers with an error. */
-class Played implements AsyncDisposable {
-  readonly #server: Server;
-  readonly #words: Word[];
-  readonly #refusals: (object | undefined)[];
-  commits = 0;
-  /** Whether it answers nothing more. */
-  isSilent = false;
-
-  constructor(words: readonly Word[], refusals: readonly (object | undefined)[]) {
-    this.#words = [...words];
-    this.#refusals = [...refusals];
-    this.#server = createServer((request, response) => {
-      if (this.isSilent) {
-        request.socket.destroy();
-        return;
-      }
-      if (request.method === 'GET') {
-        const [word = running] = this.commits === 0 ? [running] : this.#words;
-        if (this.commits > 0 && this.#words.length > 1) this.#words.shift();
-        response.end(JSON.stringify({ progress: word }));
-        return;
-      }
-      this.commits++;
-      const refusal = this.#refusals.shift();
-      if (refusal) response.end(JSON.stringify(refusal));
-      else request.socket.destroy();
-    });
-  }
-
-  async address(): Promise<() => { url: string; apiToken: undefined }> {
-    this.#server.listen(0, '127.0.0.1');
-    await once(this.#server, 'listening');
-    const { port } = this.#server.address() as AddressInfo;
-    return () => ({ url: `http://127.0.0.1:${port}`, apiToken: undefined });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
-    this.#server.close();
-    await once(this.#server, 'close');
-  }
-}
-
-const taken = { success: true };
-const refused = { success: false, error: 'CannotCommitYet', errorDescription: 'not now' };
-
-async function instancesOf(all: readonly Played[]): Promise<Instances> {
-  return new Instances(await Promise.all(all.map(async (one) => await one.address())));
-}
 
 /** What a migration needs whose verification and whose screen do not matter. */
 function settingsOf(instances: Instances, signal: AbortSignal): MigrationSettings {
@@ -83,9 +33,9 @@ function settingsOf(instances: Instances, signal: AbortSignal): MigrationSetting
 describe('a migration that is followed', () => {
   it('shows no lag and no oplog of syncers that no longer answer', async () => {
     const times = { lagTimeSeconds: 1, estimatedOplogTimeRemainingSeconds: 90 };
-    await using one = new Played([{ ...running, ...times, totalEventsApplied: 7 }], []);
+    await using one = new PlayedSyncer([{ ...running, ...times, totalEventsApplied: 7 }], []);
     // From now on it answers with its words.
-    one.commits = 1;
+    one.hasBegun = true;
     const instances = await instancesOf([one]);
     const over = new AbortController();
     const seen: (readonly (number | null)[])[] = [];
@@ -112,9 +62,13 @@ describe('a migration that is followed', () => {
 describe('a commit whose answer is lost', () => {
   const { signal } = new AbortController();
 
-  async function commit(all: readonly Played[]): Promise<string> {
+  async function migrationOf(all: readonly PlayedSyncer[]): Promise<Migration> {
     const instances = await instancesOf(all);
-    const migration = new Migration(settingsOf(instances, signal), await instances.ready(signal));
+    return new Migration(settingsOf(instances, signal), await instances.ready(signal));
+  }
+
+  async function commit(all: readonly PlayedSyncer[]): Promise<string> {
+    const migration = await migrationOf(all);
     assert.equal(migration.isCommitSent, false);
     await migration.commit();
     assert.equal(migration.isCommitSent, true);
@@ -122,59 +76,58 @@ describe('a commit whose answer is lost', () => {
   }
 
   it('is waited for, by a run, until it is carried out', async () => {
-    await using one = new Played([underWay, unknown, committing, committed], []);
+    await using one = new PlayedSyncer([underWay, unknown, committing, committed], []);
     assert.equal(await commit([one]), 'COMMITTED');
     assert.equal(one.commits, 1);
   });
 
   it('has failed, for a run, only when it is proven that none is under way', async () => {
-    await using one = new Played([underWay, unknown, running], []);
-    await assert.rejects(commit([one]), { name: 'ToolUnreachable' });
+    await using one = new PlayedSyncer([underWay, unknown, running], []);
+    const migration = await migrationOf([one]);
+    await assert.rejects(migration.commit(), { name: 'ToolUnreachable' });
+    assert.equal(migration.isCommitSent, false);
+  });
+
+  it('counts as sent, for a run, where the sync stops before its outcome is known', async () => {
+    const stopped = { error: 'UniqueIndexViolation', errorDescription: 'twice' };
+    await using one = new PlayedSyncer([underWay, stopped], []);
+    const migration = await migrationOf([one]);
+    await assert.rejects(migration.commit(), { name: 'UniqueIndexViolation' });
+    assert.equal(migration.isCommitSent, true);
+  });
+
+  it('is waited for, by a run, while nothing answers', async () => {
+    await using one = new PlayedSyncer([committing, committed], []);
+    one.onCommand = () => (one.isSilent = true);
+    const instances = await instancesOf([one]);
+    const settings = settingsOf(instances, signal);
+    const show = ({ warning }: View): void => {
+      if (warning !== undefined) one.isSilent = false;
+    };
+    const screen = { ...settings.screen, show };
+    const migration = new Migration({ ...settings, screen }, await instances.ready(signal));
+    await migration.commit();
+    assert.deepEqual([migration.sync.state, one.commits], ['COMMITTED', 1]);
+  });
+
+  it('counts as sent, for a run, as soon as its request is on its way', async () => {
+    const over = new AbortController();
+    await using one = new PlayedSyncer([running], ['is silent']);
+    one.onCommand = () => {
+      over.abort();
+    };
+    const instances = await instancesOf([one]);
+    const settings = settingsOf(instances, over.signal);
+    const migration = new Migration(settings, await instances.ready(over.signal));
+    await assert.rejects(migration.commit(), { name: 'AbortError' });
+    assert.equal(migration.isCommitSent, true);
   });
 
   it('is given again, by a run, to an instance that refused it while another has taken it', async () => {
-    await using one = new Played([committing, committing, committed], [taken]);
-    await using other = new Played([running, running, committed], [refused, taken]);
+    await using one = new PlayedSyncer([committing, committing, committed], [taken]);
+    await using other = new PlayedSyncer([running, running, committed], [refused, taken]);
     assert.equal(await commit([one, other]), 'COMMITTED');
     assert.equal(other.commits, 2);
-  });
-
-  const lost = new Error('nothing answers');
-  const cases: readonly (readonly [string, readonly Word[], object | undefined])[] = [
-    ['is open while it is under way', [underWay], { name: 'CommitUnknown' }],
-    ['is open while that is not known', [unknown], { name: 'CommitUnknown' }],
-    ['is open where one of several cannot say', [running, unknown], { name: 'CommitUnknown' }],
-    [
-      'is open where a tool has a state of its own',
-      [{ state: 'INITIALIZING' }],
-      { name: 'CommitUnknown' },
-    ],
-    ['is open where what answers is no progress', [{}], { name: 'CommitUnknown' }],
-    ['is half given where one has it', [committing, running], { name: 'CommitUnknown' }],
-    ['has failed where none is under way', [running, running], lost],
-    ['has been taken where all have it', [committing, committed], undefined],
-  ];
-  for (const [what, words, expected] of cases) {
-    it(`${what}, for the command`, async () => {
-      const all = words.map((word) => new Played([word], []));
-      try {
-        const instances = await instancesOf(all);
-        for (const one of all) one.commits++;
-        const outcome = requireCommitTaken(instances, lost, signal);
-        if (expected === undefined) await outcome;
-        else await assert.rejects(outcome, expected);
-      } finally {
-        for (const one of all) await one[Symbol.asyncDispose]();
-      }
-    });
-  }
-
-  it('is open, for the command, where nothing answers any more', async () => {
-    const instances = new Instances([() => ({ url: undefined, apiToken: undefined })]);
-    await assert.rejects(requireCommitTaken(instances, lost, signal), {
-      name: 'CommitUnknown',
-      message: /^nothing answers; the commit was sent and may still be carried out/,
-    });
   });
 });
 
@@ -184,9 +137,9 @@ describe('the question whether to commit', () => {
   it('is asked again, and says why, where the word comes while no commit is advisable', async () => {
     const ready = { ...running, lagTimeSeconds: 1 };
     const notReady = { ...ready, canCommit: false };
-    await using one = new Played([notReady, notReady, ready], []);
+    await using one = new PlayedSyncer([notReady, notReady, ready], []);
     // From now on it answers with its words.
-    one.commits = 1;
+    one.hasBegun = true;
     const instances = await instancesOf([one]);
     const advisable = Promise.withResolvers<undefined>();
     const steps: string[] = [];
@@ -210,6 +163,99 @@ describe('the question whether to commit', () => {
     await migration.askFor('commit', 'commit?');
     assert.deepEqual(steps, ['not yet, nothing done: not every instance can commit']);
     assert.equal(questions, 2);
-    assert.deepEqual([migration.isCommitSent, one.commits], [false, 1]);
+    assert.deepEqual([migration.isCommitSent, one.commits], [false, 0]);
+  });
+
+  it('counts the word for what is seen after it, not for what was seen before syncers fell silent', async () => {
+    const ready = { ...running, lagTimeSeconds: 1 };
+    await using one = new PlayedSyncer([ready, { ...ready, lagTimeSeconds: 600 }, ready]);
+    one.hasBegun = true;
+    const instances = await instancesOf([one]);
+    const begun = await instances.ready(signal);
+    one.isSilent = true;
+    const silent = Promise.withResolvers<undefined>();
+    const steps: string[] = [];
+    const answers = ['commit', 'commit'];
+    const screen: MigrationSettings['screen'] = {
+      show: ({ warning }) => {
+        if (warning !== undefined) silent.resolve(undefined);
+      },
+      step: (text) => steps.push(text),
+      ask: async () => {
+        await silent.promise;
+        one.isSilent = false;
+        return answers.shift() ?? 'nothing';
+      },
+    };
+    const migration = new Migration({ ...settingsOf(instances, signal), screen }, begun);
+    await migration.askFor('commit', 'commit?');
+    assert.deepEqual(steps, ['not yet, nothing done: the lag is more than 5 s']);
+    assert.deepEqual([answers, migration.sync.lagSeconds], [[], 1]);
+  });
+
+  it('stays while somebody else pauses the sync, and is over once another has committed it', async () => {
+    const paused = { ...running, state: 'PAUSED', canCommit: false };
+    await using one = new PlayedSyncer([paused, paused, committing]);
+    one.hasBegun = true;
+    const instances = await instancesOf([one]);
+    const seen: string[] = [];
+    const screen: MigrationSettings['screen'] = {
+      show: ({ sync }) => seen.push(sync.state),
+      step: () => undefined,
+      ask: async (_text, until) => {
+        await once(until, 'abort');
+        throw new Error('no answer');
+      },
+    };
+    const migration = new Migration(
+      { ...settingsOf(instances, signal), screen },
+      await instances.ready(signal),
+    );
+    await migration.askFor('commit', 'commit?');
+    assert.deepEqual(seen, ['PAUSED', 'COMMITTING']);
+  });
+});
+
+describe('the verification of a run', () => {
+  const { signal } = new AbortController();
+  const startedAt = '2026-11-30T10:00:00.000Z';
+  const applying = { ...running, startedAt, info: 'change event application', lagTimeSeconds: 1 };
+
+  /** A run with a verifier that reports this. */
+  async function follow(one: PlayedSyncer, reported: object): Promise<readonly number[]> {
+    one.hasBegun = true;
+    const instances = await instancesOf([one]);
+    const attempts: number[] = [];
+    const verifier = {
+      check: async () => {
+        await Promise.resolve();
+      },
+      progress: async () => await Promise.resolve(verificationFrom(reported)),
+    } as unknown as VerifierApi;
+    const startVerifier = async (attempt: number): Promise<VerifierApi> => {
+      attempts.push(attempt);
+      return await Promise.resolve(verifier);
+    };
+    const settings = {
+      ...settingsOf(instances, signal),
+      ...{ options: { verify: true, maxLagSeconds: 5 }, programs: { startVerifier } },
+    };
+    const migration = new Migration(settings, await instances.ready(signal));
+    await migration.follow(() => migration.verification !== undefined);
+    return attempts;
+  }
+
+  it('is that of this sync: it is named by when the sync was started', async () => {
+    await using one = new PlayedSyncer([applying]);
+    assert.deepEqual(await follow(one, { phase: 'check' }), [Date.parse(startedAt)]);
+  });
+
+  it('ends the run if it cannot continue', async () => {
+    await using one = new PlayedSyncer([applying]);
+    const failed = { phase: 'idle', error: 'the destination is gone' };
+    await assert.rejects(follow(one, failed), {
+      name: 'CheckFailed',
+      message: /the destination is gone/,
+    });
   });
 });

@@ -1,7 +1,8 @@
 import type { CommitReadiness } from '../../dashboard/api/sync-view.ts';
 import { messageOf, SyncError } from '../../service/errors.ts';
+import { orAborted } from '../../service/or-aborted.ts';
 import { sleep } from '../../service/sleep.ts';
-import type { SyncProgress } from '../api/combine.ts';
+import { withoutTimes, type SyncProgress } from '../api/combine.ts';
 import { commitOutcome } from '../api/commit-outcome.ts';
 import { copyInfo, type ReportedCollections } from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
@@ -81,28 +82,36 @@ export class Migration {
   async askFor(word: string, question: string): Promise<void> {
     const { screen, signal } = this.#settings;
     const over = new AbortController();
-    let isAnswered = false;
+    let typed: PromiseWithResolvers<undefined> | undefined;
     const ask = async (): Promise<void> => {
       const either = AbortSignal.any([signal, over.signal]);
-      while (!isAnswered) {
-        const answer = (await screen.ask(question, either)).trim();
-        const { isReady, message } = this.#readiness;
-        isAnswered = answer === word && isReady;
-        if (answer !== word) screen.step(`that was not ${word}: nothing done`);
-        else if (!isReady) screen.step(`not yet, nothing done: ${message}`, 'warning');
+      for (;;) {
+        if ((await screen.ask(question, either)).trim() === word) {
+          typed = Promise.withResolvers();
+          await orAborted(typed.promise, either);
+        } else screen.step(`that was not ${word}: nothing done`);
       }
     };
     // Aborted by one of the two: stop asking.
     const asking = ask().catch(() => undefined);
     try {
-      await this.follow(({ sync }) => isAnswered || sync.state !== 'RUNNING');
+      // The word counts for what is seen after it: what was seen before may be from long ago, if the syncers were silent since.
+      await this.follow(({ sync, commitReadiness: readiness }) => {
+        if (commitOutcome(sync) === 'taken') return true;
+        if (!typed) return false;
+        if (readiness?.isReady === true) return true;
+        screen.step(`not yet, nothing done: ${readiness?.message ?? 'unknown'}`, 'warning');
+        typed.resolve(undefined);
+        typed = undefined;
+        return false;
+      });
     } finally {
       over.abort();
       await asking;
     }
   }
 
-  /** Whether a commit was sent: it may be carried out, whatever the answer. */
+  /** Whether a commit was sent that may be carried out, whatever the answer. */
   get isCommitSent(): boolean {
     return this.#isCommitSent;
   }
@@ -122,7 +131,10 @@ export class Migration {
       } catch (error) {
         signal.throwIfAborted();
         await this.follow(({ sync }) => commitOutcome(sync) !== 'unknown');
-        if (commitOutcome(this.#sync) === 'none') throw error;
+        if (commitOutcome(this.#sync) === 'none') {
+          this.#isCommitSent = false;
+          throw error;
+        }
         // Once one has accepted it, the others get it, too.
         if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
         const text = `an instance has not accepted the commit yet: ${messageOf(error)}`;
@@ -195,8 +207,4 @@ export class Migration {
     const { error } = this.#verification;
     if (error !== null) throw new SyncError('CheckFailed', `the verification: ${error}`);
   }
-}
-
-function withoutTimes(sync: SyncProgress): SyncProgress {
-  return { ...sync, lagSeconds: null, catchUpSeconds: null, oplogSeconds: null };
 }

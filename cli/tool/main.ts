@@ -5,9 +5,16 @@ import { ApiClient } from '../api/api-client.ts';
 import type { JsonObject } from '../../service/json-fields.ts';
 import { copyInfo } from '../../sync-api/syncer-answers.ts';
 import { readMismatch } from '../../sync-api/verifier-answers.ts';
-import type { SyncProgress, SyncState } from '../api/combine.ts';
-import { mayStillCome, requireCommitTaken } from '../api/commit-outcome.ts';
+import { withoutTimes, type SyncProgress, type SyncState } from '../api/combine.ts';
+import {
+  afterCommit,
+  cannotBeUndone,
+  commitOutcome,
+  mayStillCome,
+  requireCommitTaken,
+} from '../api/commit-outcome.ts';
 import { Instances } from '../api/instances.ts';
+import { PatientReading } from '../api/patient-reading.ts';
 import type { SyncerCommand } from '../api/syncer-api.ts';
 import { limitsOf } from '../limit-flags.ts';
 import { mismatchLine, VerifierApi } from '../api/verifier-api.ts';
@@ -76,24 +83,60 @@ export function sendCommand(
         `${command} is allowed in ${from}; the state is ${before.state}`,
       );
     }
-    try {
+    if (command === 'pause' && commitOutcome(before) === 'taken')
+      throw new SyncError(
+        'InvalidStateTransition',
+        `${cannotBeUndone}; some instances do not have it yet: send commit, not pause`,
+      );
+    const finish = async (): Promise<SyncProgress> => {
+      if (options.wait === true) await watch(instances, isDone, signal);
+      return await instances.ready(signal);
+    };
+    let sync: SyncProgress;
+    if (command === 'commit') sync = await committing(instances, before, finish, signal);
+    else {
       await instances.command(command, from, before, signal);
-    } catch (error) {
-      if (command !== 'commit') throw error;
-      if (signal.aborted) warnOfCommit();
-      await requireCommitTaken(instances, error, signal);
+      sync = await finish();
     }
-    if (options.wait === true) await watch(instances, isDone, signal);
-    const sync = await readSync(instances, signal);
     await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     return 0;
   };
 }
 
-/** Ending the command before it is answered does not undo it. */
-function warnOfCommit(): void {
+/**
+ * Sends a commit, and does what comes after it.
+ * @throws SyncError that says whether the commit may be carried out, whatever has failed.
+ */
+async function committing(
+  instances: Instances,
+  before: SyncProgress,
+  finish: () => Promise<SyncProgress>,
+  signal: AbortSignal,
+): Promise<SyncProgress> {
+  let warning = mayStillCome;
+  try {
+    try {
+      await instances.command('commit', commands.commit.from, before, signal);
+    } catch (error) {
+      await requireCommitTaken(instances, error, signal);
+    }
+    warning = cannotBeUndone;
+    try {
+      return await finish();
+    } catch (error) {
+      signal.throwIfAborted();
+      throw afterCommit(error, warning);
+    }
+  } catch (error) {
+    // Ending the command does not undo it.
+    if (signal.aborted) warnOf(warning);
+    throw error;
+  }
+}
+
+function warnOf(text: string): void {
   using screen = new Screen();
-  screen.step(mayStillCome, 'warning');
+  screen.step(text, 'warning');
 }
 
 /** Ends a sync for good, even a failed one: its instances are not asked for their state before. */
@@ -110,7 +153,7 @@ export async function resetSync(
       ({ instances: all }) => all.every(({ state }) => state === 'IDLE'),
       signal,
     );
-  const sync = await readSync(instances, signal);
+  const sync = await instances.ready(signal);
   await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
   return 0;
 }
@@ -134,7 +177,7 @@ export async function repairSync(
   }
   if (options.wait) {
     await watch(instances, ({ canCommit }) => canCommit, signal);
-    sync = await readSync(instances, signal);
+    sync = await instances.ready(signal);
   }
   await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
   return 0;
@@ -156,7 +199,7 @@ export async function changeLimits(
     );
   const instances = instancesOf(options);
   await instances.limits(limits ?? {}, signal);
-  const sync = await readSync(instances, signal);
+  const sync = await instances.ready(signal);
   await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
   return 0;
 }
@@ -168,6 +211,8 @@ export async function showProgress(
   signal: AbortSignal,
 ): Promise<number> {
   const instances = instancesOf(options);
+  // An address at which nothing answers is not waited for.
+  if (options.watch) await readSync(instances, signal);
   if (options.watch && options.output === 'text') {
     // The drawing is its only output.
     await watch(
@@ -178,8 +223,15 @@ export async function showProgress(
     );
     return 0;
   }
+  const reading = viewsOf(instances, undefined);
   for (;;) {
-    const view = await viewOf(instances, undefined, signal);
+    const view = options.watch
+      ? await reading.next(signal)
+      : await viewOf(instances, undefined, signal);
+    if (view instanceof SyncError) {
+      await sleep(pollMs, signal);
+      continue;
+    }
     const style = terminalStyle(false, process.env);
     const isCompact = options.watch && options.output === 'json';
     await writeOut(
@@ -264,6 +316,15 @@ async function viewOf(
   };
 }
 
+/** Views of a sync whose instances may be unreachable for a minute, as while their pods start again. */
+function viewsOf(instances: Instances, meters: Meters | undefined): PatientReading<View> {
+  return new PatientReading(
+    async (signal) => await viewOf(instances, meters, signal),
+    ({ row }) => row.retryable,
+  );
+}
+
+/** Shows the progress until a condition is met. */
 async function watch(
   instances: Instances,
   isOver: (sync: SyncProgress) => boolean,
@@ -271,12 +332,18 @@ async function watch(
   requireShown?: () => Promise<void>,
 ): Promise<void> {
   using screen = new Screen();
-  const meters: Meters = { copied: new RateMeter(), events: new RateMeter() };
+  const reading = viewsOf(instances, { copied: new RateMeter(), events: new RateMeter() });
+  let last: View | undefined;
   for (;;) {
-    const view = await viewOf(instances, meters, signal);
-    screen.show(view);
-    await requireShown?.();
-    if (isOver(view.sync)) return;
+    const read = await reading.next(signal);
+    if (read instanceof SyncError) {
+      if (last) screen.show({ ...last, sync: withoutTimes(last.sync), warning: read.message });
+    } else {
+      last = read;
+      screen.show(read);
+      await requireShown?.();
+      if (isOver(read.sync)) return;
+    }
     await sleep(pollMs, signal);
   }
 }

@@ -26,7 +26,7 @@ function progressIn({ view, options, sent = null, monitor = new SyncMonitor() }:
     ...{ view: shown, monitor, isWorking: true, coordinatorId: 'syncer' },
     live: { stored: shown, sent },
     pair: { instanceId: 'syncer', topologies },
-    commitWord: { canCommit: false, commitUnderWay: false, warnings: [] },
+    commitGate: { word: { canCommit: false, commitUnderWay: false, warnings: [] } },
     pace: { report: () => null, warnings: [] },
   };
   return progressOf(sync as unknown as Sync).progress;

@@ -58,7 +58,8 @@ const notVerifiedText =
 export function progressOf(sync: Sync | undefined): SyncerProgressAnswer {
   const record = sync?.view;
   if (!record) return idleProgress;
-  const { monitor, commitWord: commit } = sync;
+  const { monitor } = sync;
+  const commit = sync.commitGate.word;
   const { sent } = sync.live;
   const { instanceId, topologies } = sync.pair;
   const mapped = ({ name }: SyncView['source']): string => `${name}: ${topologies[name].host}`;

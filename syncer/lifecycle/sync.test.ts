@@ -99,11 +99,11 @@ describe('Sync', () => {
 
   it('knows of a commit that only others were given', () => {
     const commit = { ...givenToOther, command: 'commit', state: 'COMMITTING' } as const;
-    const { commitWord } = syncOf({ ...shared, ...commit }).sync;
-    assert.equal(commitWord.commitUnderWay, true);
-    assert.match(commitWord.warnings.join(), /send it to syncer, too/);
-    assert.equal(syncOf(shared).sync.commitWord.commitUnderWay, null);
-    const given = syncOf({ ...shared, ...commit, received: [2, 1] }).sync.commitWord;
+    const { word } = syncOf({ ...shared, ...commit }).sync.commitGate;
+    assert.equal(word.commitUnderWay, true);
+    assert.match(word.warnings.join(), /send it to syncer, too/);
+    assert.equal(syncOf(shared).sync.commitGate.word.commitUnderWay, null);
+    const given = syncOf({ ...shared, ...commit, received: [2, 1] }).sync.commitGate.word;
     assert.deepEqual(given, { canCommit: false, commitUnderWay: true, warnings: [] });
   });
 
@@ -116,7 +116,7 @@ describe('Sync', () => {
     it(`finds out, while it is paused, that others were given ${what}`, async () => {
       const { sync, world } = syncOf(sharedAndPaused);
       world.record = { ...sharedAndPaused, ...change };
-      await sync.lookWhilePaused();
+      await sync.commitGate.lookWhilePaused();
       assert.deepEqual([world.readsOfPrimary, world.reads], [1, isNews ? 1 : 0]);
       assert.deepEqual(sync.live.stored, world.record);
     });
@@ -127,7 +127,7 @@ describe('Sync', () => {
     const alone: SyncRecord = { ...running, paused: ['syncer'] };
     for (const record of [alone, shared, { ...sharedAndPaused, reset }]) {
       const { sync, world } = syncOf(record);
-      await sync.lookWhilePaused();
+      await sync.commitGate.lookWhilePaused();
       assert.equal(world.readsOfPrimary, 0);
     }
   });

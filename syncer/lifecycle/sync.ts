@@ -1,13 +1,10 @@
-import { isDeepStrictEqual } from 'node:util';
 import { naming } from '../../mongo/named-error.ts';
 import { retrying } from '../../mongo/retrying.ts';
 import { isTransient } from '../../mongo/server-errors.ts';
-import { messageOf, SyncError } from '../../service/errors.ts';
+import { SyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
-import { sleep } from '../../service/sleep.ts';
 import { blockedClusters } from '../destination/write-blocking.ts';
 import { Pace, type PaceSituation } from '../limits/pace.ts';
-import { commitWord, type CommitWord } from '../monitor/commit-word.ts';
 import type { SyncMonitor } from '../monitor/monitor.ts';
 import { neededOplog, type NeededOplog } from '../monitor/oplog-window.ts';
 import type { Comparison } from '../options/command-bodies.ts';
@@ -15,19 +12,15 @@ import { limitsAt, unknownTimeZones, windowAt } from '../options/limit-schedule.
 import { requireShares } from '../options/limit-shares.ts';
 import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
-import { requireFeatureVersions } from '../preflight/check-versions.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { digestOf, instancesWithoutCommand } from '../store/instances.ts';
+import { digestOf } from '../store/instances.ts';
 import { LiveSync, type SentCommand } from '../store/live-sync.ts';
 import type { SyncRecord, SyncView } from '../store/records.ts';
 import { stateAfter, type Command } from '../store/transitions.ts';
 import type { CommandQueue } from './command-queue.ts';
+import { CommitGate } from './commit-gate.ts';
 import { SyncWorker, type SyncWork } from './sync-work.ts';
-
-/** How long a commit waits for newer proofs that it would be accepted, if they are too old for progress. */
-const proofDeadlineMs = 5_000;
-const proofPollMs = 100;
 
 /**
  * A sync, as one instance has it: its record, which is changed in the store first, the work on it, and the effect of commands
@@ -40,6 +33,8 @@ export class Sync {
   readonly live: LiveSync;
   readonly monitor: SyncMonitor;
   readonly pair: ClusterPair;
+  /** Whether a commit would be accepted. */
+  readonly commitGate: CommitGate;
   /** How fast this process may work. */
   readonly pace: Pace;
   readonly #commands: CommandQueue;
@@ -68,6 +63,10 @@ export class Sync {
     this.pace = new Pace(() => this.#paceSituation());
     const { live, pace } = this;
     this.#worker = new SyncWorker({ live, pair, monitor, pace, options, logger });
+    this.commitGate = new CommitGate({
+      ...{ live, pair, monitor, commands, logger },
+      worker: this.#worker,
+    });
     this.#logger = logger;
   }
 
@@ -114,23 +113,6 @@ export class Sync {
     const { view } = this;
     if (!view || this.#isOplogHidden) return undefined;
     return neededOplog(view, this.monitor.appliedTime);
-  }
-
-  /** What is known about a commit. */
-  get commitWord(): CommitWord {
-    const { current, stored, sent, isShared } = this.live;
-    const isHalfGiven = stored.state === 'COMMITTING' && current.state !== 'COMMITTING';
-    const evidence = {
-      ...this.monitor.commitProofs.evidence,
-      sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
-      isCommitInHand: this.#commands.isCommitInHand,
-      otherCommand: this.#commands.otherInHand,
-      retryWarnings: this.monitor.retryWarnings.warnings(),
-      leftIndexes: this.monitor.leftIndexes,
-      isWorking: this.isWorking,
-      isShared,
-    };
-    return commitWord(current, evidence, isHalfGiven ? instancesWithoutCommand(stored) : undefined);
   }
 
   /** Continues what an earlier process has left: see {@link SyncWorker.continue}. */
@@ -193,9 +175,9 @@ export class Sync {
    */
   async commit(digest: string | undefined, caller: AbortSignal): Promise<SyncWork | undefined> {
     const act = async (): Promise<SyncWork | undefined> => {
-      await this.#requireFeatureVersions();
+      await this.commitGate.requireFeatureVersions();
       // While the clusters were asked, another instance may have been given the commit.
-      await this.#untilProven(caller);
+      await this.commitGate.untilProven(caller);
       this.requireTaken('commit', caller);
       await this.#transition(
         'commit',
@@ -332,7 +314,7 @@ export class Sync {
   requireTaken(command: Command, caller?: AbortSignal): void {
     const { record, resetUnderWay } = this.live;
     if (resetUnderWay) throw resetUnderWay;
-    const word = record && this.commitWord;
+    const word = record && this.commitGate.word;
     stateAfter(command, {
       state: record?.state ?? 'IDLE',
       canCommit: word?.canCommit ?? false,
@@ -344,28 +326,6 @@ export class Sync {
     });
   }
 
-  /**
-   * Reads the record while this instance of several is paused: none of its work does so then, and others may be given a commit.
-   * It never fails.
-   */
-  async lookWhilePaused(): Promise<void> {
-    const { live } = this;
-    if (!live.isShared || live.record?.state !== 'PAUSED' || live.resetUnderWay) return;
-    try {
-      const { commitProofs } = this.monitor;
-      const store = this.pair.recordOn(live.stored.destination.name);
-      const record = await commitProofs.by('record', async () => await store.readSyncOfPrimary());
-      if (record) commitProofs.setCommandsOnPrimary(record.commandCount);
-      const isOutdated =
-        record?.commandCount !== live.stored.commandCount ||
-        !isDeepStrictEqual(record.limits, live.stored.limits);
-      if (isOutdated) await live.refresh();
-    } catch (error) {
-      if (!this.pair.signal.aborted)
-        this.#logger.debug({ reason: messageOf(error) }, 'the record could not be read');
-    }
-  }
-
   /** Carries out a command if it is accepted. */
   async #carryOut<T>(
     command: Exclude<Command, 'start'>,
@@ -373,9 +333,9 @@ export class Sync {
     act: () => Promise<T>,
     caller?: AbortSignal,
   ): Promise<T> {
-    await this.#refresh();
+    await this.commitGate.refresh();
     this.requireDigest(digest);
-    if (caller) await this.#untilProven(caller);
+    if (caller) await this.commitGate.untilProven(caller);
     this.requireTaken(command, caller);
     return await this.#commands.carryOut(command, async () => {
       await this.#requireOwnership();
@@ -414,45 +374,11 @@ export class Sync {
     );
   }
 
-  /** Finds out which commands other instances have been given. */
-  async #refresh(): Promise<void> {
-    if (!this.live.isShared || this.live.resetUnderWay) return;
-    await naming(async () => {
-      await this.live.refresh();
-    });
-  }
-
-  /** Waits for newer proofs if those are too old to accept a commit. */
-  async #untilProven(caller: AbortSignal): Promise<void> {
-    const deadline = AbortSignal.any([caller, AbortSignal.timeout(proofDeadlineMs)]);
-    const { view } = this;
-    if (view?.state !== 'RUNNING' || view.phase !== 'changes') return;
-    // A refusal does not pass without a change, but what was seen a second ago may already have changed.
-    const { versionRefusal } = this.monitor.commitProofs;
-    if (versionRefusal && !this.commitWord.canCommit) await this.#requireFeatureVersions();
-    while (!deadline.aborted && !this.commitWord.canCommit && !this.failure) {
-      await sleep(proofPollMs, deadline).catch(() => undefined);
-      // Another instance may have been given the commit meanwhile: it is on its way to a majority, and this instance should
-      // join.
-      await this.#refresh();
-    }
-  }
-
   /** Finds out, before anything is changed, whether the store can be reached and still belongs to this process. */
   async #requireOwnership(): Promise<void> {
     await naming(async () => {
       await this.#worker.work?.requireOwnership();
       await this.live.requireUnchanged();
-    });
-  }
-
-  /** A commit that started with an older featureCompatibilityVersion would fail when it can no longer be taken back. */
-  async #requireFeatureVersions(): Promise<void> {
-    const { clients, topologies, signal } = this.pair;
-    const { source, destination } = this.live.current;
-    const names = { source: source.name, destination: destination.name };
-    await naming(async () => {
-      await requireFeatureVersions(clients, topologies, names, signal);
     });
   }
 }

@@ -373,7 +373,7 @@ export class Syncer {
   async #watchPaused(): Promise<void> {
     const signal = this.#signal;
     while (!signal.aborted) {
-      await this.#sync?.lookWhilePaused();
+      await this.#sync?.commitGate.lookWhilePaused();
       await sleep(pausedLookMs, signal).catch(() => undefined);
     }
   }

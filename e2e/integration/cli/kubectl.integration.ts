@@ -345,11 +345,13 @@ describe('kubectl clustersync', () => {
       await until(`it shows ${text}`, async () => (await shown()).includes(text));
     };
     await untilShows('ClusterSync watched: Pending');
-    await setStatus('clustersync', 'watched', { phase: 'Committed' });
+    const observed = { observedGeneration: 1 };
+    await setStatus('clustersync', 'watched', { phase: 'Committed', ...observed });
     await untilShows('ClusterSync watched: Committed');
     assert.equal(watching.exitCode, null, 'it waits for the verification');
     const end = once(watching, 'exit');
-    await setStatus('syncverification', 'watched', { phase: 'Succeeded', verdict: 'Equal' });
+    const equal = { phase: 'Succeeded', verdict: 'Equal', ...observed };
+    await setStatus('syncverification', 'watched', equal);
     assert.deepEqual(await end, [0, null]);
     assert.match(await shown(), /SyncVerification watched: Succeeded, Equal\n$/);
     assert.doesNotMatch(await shown(), /\u001b/, 'plain where there is no terminal');
