@@ -12,7 +12,7 @@ import type { Destination } from '../destination/destination.ts';
 import { SyncMonitor } from '../monitor/monitor.ts';
 import type { DocumentChange } from '../source/change-event.ts';
 import type { Source } from '../source/source.ts';
-import type { TrackedCollection } from '../store/records.ts';
+import type { Addressing, TrackedCollection } from '../store/records.ts';
 import { ChangeApplier, coalesce, splitByShardKey, type WriteBatch } from './apply-changes.ts';
 
 function keyOf(id: unknown): DocumentKey {
@@ -47,8 +47,14 @@ const taken = (index: number): WriteError => {
   return { index, code, keyPattern: { _id: 1 }, toError };
 };
 
+/** Where documents may be, and the write that fails. */
+interface Scene {
+  readonly addressing?: Addressing;
+  readonly failing?: string;
+}
+
 /** Applies changes to a destination that has some documents, and notes the writes. */
-function ground(options: object, failing?: string) {
+function ground(options: object, { addressing = 'byId', failing }: Scene = {}) {
   const there = new Set<string>();
   const writes: string[] = [];
   const note = async (text: string): Promise<void> => {
@@ -68,8 +74,12 @@ function ground(options: object, failing?: string) {
       );
       return { n: statements.length, writeErrors: [], upserted, writeConcernError: undefined };
     },
-    insert: async (_: unknown, all: readonly RawDocument[]) => {
-      await note(`put ${namesOf(all)}`);
+    insert: async (
+      _: unknown,
+      all: readonly RawDocument[],
+      { isInOrder = false }: { readonly isInOrder?: boolean } = {},
+    ) => {
+      await note(`put ${namesOf(all)}${isInOrder ? ' in order' : ''}`);
       return [];
     },
     delete: async (_: unknown, ids: readonly RawElement[]) => {
@@ -80,7 +90,7 @@ function ground(options: object, failing?: string) {
     },
   };
   const kind = {
-    addressingOf: () => 'byId',
+    addressingOf: () => addressing,
     checkDuplicateIds: async () => {
       await Promise.resolve();
     },
@@ -144,14 +154,27 @@ describe('ChangeApplier', () => {
       change('insert', 'e'),
     ];
     assert.deepEqual(await apply(...changes), [
-      ...['delete a,b', 'put a,b', 'update a'],
-      ...['delete c,d', 'put c,d', 'delete c', 'put c'],
-      ...['delete d', 'delete e', 'put e'],
+      ...['delete a,b', 'put a,b in order', 'update a'],
+      ...['delete c,d', 'put c,d in order', 'delete c', 'put c in order'],
+      ...['delete d', 'delete e', 'put e in order'],
+    ]);
+  });
+
+  it('has deleted under a collation what an insert may be equal to', async () => {
+    const { apply } = ground({ collation: { locale: 'en', strength: 2 } });
+    const changes = [change('delete', 'a'), change('insert', 'A')];
+    assert.deepEqual(await apply(...changes), ['delete a', 'insert A']);
+  });
+
+  it('puts whole documents before it updates them, though another may be on any shard', async () => {
+    const { apply } = ground({}, { addressing: 'onEveryShard' });
+    assert.deepEqual(await apply(change('insert', 'a'), change('update', 'a')), [
+      ...['delete a', 'put a', 'update a'],
     ]);
   });
 
   it('fails as any of its writes does, once all have ended', async () => {
-    const { apply, writes, monitor } = ground({}, 'delete d');
+    const { apply, writes, monitor } = ground({}, { failing: 'delete d' });
     await assert.rejects(apply(change('replace', 'r'), change('delete', 'd')), {
       message: 'delete d has failed',
     });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Timestamp } from 'mongodb';
-import { ChangeQueues } from './change-queues.ts';
+import { ChangeQueues, type QueuesOptions } from './change-queues.ts';
 import { ConcurrencyLimit, exactly } from '../../service/concurrency-limit.ts';
 import type { StreamPosition } from './stream-positions.ts';
 
@@ -41,13 +41,18 @@ function recording(
   {
     failing = [],
     bytes = 10,
-  }: { readonly failing?: readonly number[]; readonly bytes?: number } = {},
+    ...bounds
+  }: {
+    readonly failing?: readonly number[];
+    readonly bytes?: number;
+  } & Pick<QueuesOptions<number, Change>, 'most'> = {},
 ): Record {
   let next = 0;
   let batches = 0;
   const batchesOf = new Map<number, number>();
   const queues = new ChangeQueues<number, Change>({
     limit: new ConcurrencyLimit(exactly(atATime)),
+    ...bounds,
     minChanges: 2,
     maxChanges,
     minBytes: 10,
@@ -210,6 +215,20 @@ describe('ChangeQueues', () => {
     assert.equal(several.mostBatches, atATime);
     await several.queues.drain();
     assert.equal(several.applied.length, 40);
+  });
+
+  it('has no more batches under way, nor changes in one, than it may, whatever the limit', async () => {
+    const list = Array.from({ length: 40 }, (_, n): Target => [1, n]);
+    for (const [bounds, expected] of [
+      [{}, [atATime, maxChanges]],
+      [{ most: () => ({ batches: 2, changes: 3 }) }, [2, 3]],
+    ] as const) {
+      const record = recording([3], { bytes: 0, ...bounds });
+      await addAll(record, [list]);
+      await record.queues.drain();
+      assert.equal(record.applied.length, list.length);
+      assert.deepEqual([record.mostBatches, record.mostChanges], expected);
+    }
   });
 
   it('passes over the changes of a document that is under way, and no others', async () => {

@@ -45,4 +45,27 @@ describe('Checkpoints', () => {
     await Promise.all([checkpoints.save(positionOf(2)), checkpoints.save(positionOf(3))]);
     assert.deepEqual(stored, [1, 2, 3]);
   });
+
+  it('reports the failure of a checkpoint that nobody waits for, and leaves others to their callers', async () => {
+    const error = new Error('not stored');
+    const saveCheckpoint = async (): Promise<void> => {
+      await Promise.reject(error);
+    };
+    const failures: unknown[] = [];
+    const figures = { appliedOpsTime: null, eventsApplied: 0 };
+    const checkpoints = new Checkpoints({ saveCheckpoint }, figures, (failure) => {
+      failures.push(failure);
+    });
+    await assert.rejects(checkpoints.save(positionOf(1)), error);
+    await checkpoints.stop();
+    assert.deepEqual(failures, []);
+    const others: unknown[] = [];
+    const own = new Checkpoints({ saveCheckpoint }, figures, (failure) => {
+      others.push(failure);
+    });
+    own.reached(positionOf(2));
+    await own.stop();
+    await setImmediate();
+    assert.deepEqual(others, [error]);
+  });
 });

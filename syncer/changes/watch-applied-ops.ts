@@ -39,12 +39,14 @@ interface Watching {
 /**
  * Checks every other second, until the signal is aborted, whether somebody has written to a replica set by applyOps, so that
  * the sync stops when that happens, and not only at the commit. A warning says what prevents the check.
+ * @param pause - waits between two checks, until the signal is aborted.
  * @throws SyncError ApplyOpsOnSource.
  */
 export async function watchAppliedOps(
   source: Source,
   live: LiveSync,
   { monitor, logger, signal }: Watching,
+  pause: typeof sleep = sleep,
 ): Promise<void> {
   using retryWarning = monitor.retryWarnings.watch('reading the oplog');
   const isStopped = (): boolean => signal.aborted;
@@ -69,6 +71,6 @@ export async function watchAppliedOps(
         retryWarning.set(messageOf(error));
       }
     }
-    await sleep(pauseMs, signal).catch(() => undefined);
+    await pause(pauseMs, signal).catch(() => undefined);
   }
 }

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { MaxKey, ObjectId, UUID, type Document } from 'mongodb';
-import type { StoredPartition } from '../store/records.ts';
-import { proofOf, type CopyProof } from './copy-proof.ts';
+import type {
+  CopyEvidence,
+  Partition,
+  StoredPartition,
+  TrackedCollection,
+} from '../store/records.ts';
+import type { TrackedCatalog } from '../store/tracked-catalog.ts';
+import type { WorkStore } from '../store/work-store.ts';
+import { CopyProver, proofOf, type CopyProof } from './copy-proof.ts';
+import type { RangeCopier } from './copy-range.ts';
 
 describe('proofOf', () => {
   const collection = new UUID();
@@ -115,5 +123,65 @@ describe('proofOf', () => {
         judge(mixture.flatMap((part) => part ?? []) as StoredPartition[]).kind,
         'nothing',
       );
+  });
+});
+
+describe('CopyProver', () => {
+  it('copies what is not proven as what an earlier attempt may have left there, and records it', async () => {
+    const named = (coll: string): TrackedCollection =>
+      ({ uuid: new UUID(), namespace: { db: 'shop', coll } }) as unknown as TrackedCollection;
+    const [parted, whole] = [named('parted'), named('whole')];
+    const partition = { collection: parted.uuid, index: 0, min: null, max: null };
+    let isCopied = false;
+    const evidenceOf = ({ uuid }: TrackedCollection): CopyEvidence => ({
+      ...{ collection: uuid, isCopied },
+      partitions: uuid === parted.uuid ? [{ ...partition, isCopied }] : null,
+    });
+    const log: unknown[] = [];
+    const store = {
+      readCopyEvidence: async () =>
+        await Promise.resolve(
+          new Map([parted, whole].map((one) => [one.uuid.toHexString(false), evidenceOf(one)])),
+        ),
+      warn: async (warning: string) => {
+        log.push(warning);
+        await Promise.resolve();
+      },
+      putCopiedPartition: async ({ index }: Partition, bytes: number) => {
+        log.push(['recorded', index, bytes]);
+        await Promise.resolve();
+      },
+      completeUnpartitioned: async ({ namespace }: TrackedCollection, bytes: number) => {
+        log.push(['recorded', namespace.coll, bytes]);
+        isCopied = true;
+        await Promise.resolve();
+      },
+    };
+    const copier = {
+      copyRange: async (
+        { namespace }: TrackedCollection,
+        range: Partition | 'all',
+        settings: object,
+      ) => {
+        log.push([namespace.coll, range === 'all' ? range : range.index, settings]);
+        return await Promise.resolve(7);
+      },
+    };
+    const prover = new CopyProver(
+      copier as unknown as RangeCopier,
+      { collections: () => [parted, whole] } as unknown as TrackedCatalog,
+      store as unknown as WorkStore,
+      1,
+    );
+    await prover.prove(2);
+    const [warning, ...done] = log;
+    assert.match(String(warning), /shop\.parted .*shop\.whole /);
+    const isRepeated = true;
+    assert.deepEqual(done, [
+      ['parted', 0, { isRepeated }],
+      ['recorded', 0, 7],
+      ['whole', 'all', { isRepeated }],
+      ['recorded', 'whole', 7],
+    ]);
   });
 });

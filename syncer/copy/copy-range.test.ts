@@ -40,21 +40,30 @@ interface Scene {
   /** Called before a majority is known to have what was inserted together. */
   readonly afterTogether?: () => void;
   readonly restarts?: number;
+  /** How many batches may be under way at most. */
+  readonly concurrentBatches?: number;
+  /** How many documents to read at a time at most. */
+  readonly fetchCount?: number;
 }
 
 /** Copies from a source that has some batches. */
 function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene) {
   const queries: { readonly coll: string; readonly order: string }[] = [];
+  const fetches: number[] = [];
   const writes: string[] = [];
   const codes = [...(scene.codes ?? [])];
-  const open = async ({ from, bounds }: DocumentQuery) => {
+  const open = async ({ from, bounds, batchSize }: DocumentQuery) => {
     const order = Object.keys((bounds['hint'] ?? {}) as object).join();
     queries.push({ coll: from.coll, order });
+    fetches.push(batchSize);
     const code = codes.shift();
     if (code !== undefined) throw new MongoServerError({ message: 'not so', code });
     const left = [...batches];
     return await Promise.resolve({
-      next: async () => await Promise.resolve(left.shift()),
+      next: async (count: number) => {
+        fetches.push(count);
+        return await Promise.resolve(left.shift());
+      },
       [Symbol.asyncDispose]: nothing,
     });
   };
@@ -64,10 +73,11 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
     ...{ catalog: { locate }, documents: { open, read: () => [] } },
   };
   const documents = {
-    insertBatch: async (_: unknown, batch: RawBatch, { writeConcern }: Document) => {
+    insertBatch: async (_: unknown, batch: RawBatch, settings: Document) => {
       await scene.beforeInsert?.();
-      const { w } = writeConcern as { readonly w: unknown };
-      writes.push(`insert ${batch.list.count}, w: ${String(w)}`);
+      const { w } = settings['writeConcern'] as { readonly w: unknown };
+      const order = settings['isInOrder'] === true ? ' in order' : '';
+      writes.push(`insert ${batch.list.count}${order}, w: ${String(w)}`);
       return { count: batch.list.count, totalBytes: batch.bytes, taken: [] };
     },
     delete: async (_: unknown, ids: readonly unknown[]) => {
@@ -99,8 +109,8 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
   const monitor = new SyncMonitor();
   monitor.restarts = scene.restarts ?? 0;
   const pace = {
-    concurrentBatches: Infinity,
-    fetch: { count: Infinity, bytes: Infinity },
+    concurrentBatches: scene.concurrentBatches ?? Infinity,
+    fetch: { count: scene.fetchCount ?? Infinity, bytes: Infinity },
     copy: nothing,
   };
   const copier = new RangeCopier(
@@ -116,7 +126,7 @@ function ground({ batches = [batchOf(1)], addressing = 'byId', ...scene }: Scene
     ...{ uuid: new UUID(), namespace, options: {}, shardKey: null, isAdopted: false },
     ...{ sizeBytes: 100, documentCount: 1, ...scene.collection },
   } as unknown as TrackedCollection;
-  return { copier, collection, queries, writes, monitor };
+  return { copier, collection, queries, fetches, writes, monitor };
 }
 
 describe('RangeCopier', () => {
@@ -139,7 +149,9 @@ describe('RangeCopier', () => {
 
   it('begins again after a temporary error where the collection was', async () => {
     const hostUnreachable = 6;
-    const { copier, collection, queries } = ground({ codes: [hostUnreachable], found: renamed });
+    // It takes the only slot again.
+    const scene = { codes: [hostUnreachable], found: renamed, concurrentBatches: 1 };
+    const { copier, collection, queries } = ground(scene);
     await copier.copyRange(collection, 'all');
     assert.deepEqual(
       queries.map(({ coll }) => coll),
@@ -160,6 +172,12 @@ describe('RangeCopier', () => {
       await copier.copyRange(collection, range);
       assert.equal(queries[0]?.order, order);
     }
+  });
+
+  it('reads no more documents at a time than it may', async () => {
+    const { copier, collection, fetches } = ground({ fetchCount: 3 });
+    await copier.copyRange(collection, 'all');
+    assert.deepEqual(fetches, [3, 3, 3]);
   });
 
   const mayBeThere: readonly (readonly [string, Scene, boolean])[] = [
@@ -189,15 +207,19 @@ describe('RangeCopier', () => {
     }
   });
 
-  it('inserts several batches at a time, but into a capped collection one after the other', async () => {
-    for (const [options, expected] of [
-      [{}, 3],
-      [{ capped: true }, 1],
+  it('inserts several batches at a time, as many as may be, but a capped collection in order', async () => {
+    const inserted = 'insert 1, w: majority';
+    const inOrder = 'insert 1 in order, w: majority';
+    for (const [scene, expected, write] of [
+      [{}, 3, inserted],
+      [{ concurrentBatches: 2 }, 2, inserted],
+      [{ concurrentBatches: 1 }, 1, inserted],
+      [{ collection: { options: { capped: true } } }, 1, inOrder],
     ] as const) {
       let underWay = 0;
       let most = 0;
-      const { copier, collection } = ground({
-        collection: { options },
+      const { copier, collection, writes } = ground({
+        ...scene,
         batches: [batchOf(1), batchOf(), batchOf(2), batchOf(3)],
         beforeInsert: async () => {
           most = Math.max(most, ++underWay);
@@ -207,6 +229,7 @@ describe('RangeCopier', () => {
       });
       await copier.copyRange(collection, 'all');
       assert.equal(most, expected);
+      assert.deepEqual(writes, [write, write, write]);
     }
   });
 
@@ -216,6 +239,8 @@ describe('RangeCopier', () => {
       const { copier, collection, monitor } = ground({
         collection: { options: { capped: true } },
         batches: [batchOf(1), batchOf(2, 3)],
+        // A slot that was not given back would be missed.
+        concurrentBatches: 1,
         beforeInsert: async () => {
           await setImmediate();
           const hostUnreachable = 6;
@@ -235,7 +260,8 @@ describe('RangeCopier', () => {
 
   it('takes back what a group of collections has copied when it is copied again as a whole', async () => {
     let groups = 0;
-    const { copier, collection, monitor } = ground({
+    const { copier, collection, monitor, writes } = ground({
+      addressing: 'onEveryShard',
       afterTogether: () => {
         const hostUnreachable = 6;
         if (++groups === 1) throw new MongoServerError({ message: 'cut', code: hostUnreachable });
@@ -243,6 +269,8 @@ describe('RangeCopier', () => {
     });
     const bytes = await copier.copyTogether([collection]);
     assert.equal(groups, 2);
+    // The attempt before has left them there, and they would make no insert fail.
+    assert.deepEqual(writes, ['insert 1, w: 1', 'delete 1', 'insert 1, w: 1']);
     assert.deepEqual([monitor.copiedDocuments, monitor.copiedBytes], [1, bytes]);
   });
 

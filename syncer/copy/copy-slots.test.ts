@@ -20,17 +20,19 @@ describe('CopySlots', () => {
       limit: fc.integer({ min: 1, max: 12 }),
       batches: fc.array(sizes, { minLength: 1, maxLength: 60 }),
       seed: fc.infiniteStream(fc.nat({ max: 1_000 })),
+      bounds: fc.infiniteStream(fc.constantFrom(1, 2, 4, 8, Infinity)),
     });
     await fc.assert(
-      fc.asyncProperty(plan, async ({ limit, batches, seed }) => {
-        const slots = new CopySlots(new ConcurrencyLimit(exactly(limit)));
+      fc.asyncProperty(plan, async ({ limit, batches, seed, bounds }) => {
+        let most = Number(bounds.next().value);
+        const slots = new CopySlots(new ConcurrencyLimit(exactly(limit)), () => most);
         const held: { readonly slot: CopySlot; readonly mebibytes: number }[] = [];
         const order: number[] = [];
         for (const [index, { expected, share }] of batches.entries())
           void slots.take(expected * mebibyte).then((slot) => {
             order.push(index);
             const others = held.reduce((sum, { mebibytes }) => sum + mebibytes, 0);
-            assert.ok(held.length < limit, `${held.length} under way`);
+            assert.ok(held.length < Math.min(limit, most), `${held.length} under way`);
             assert.ok(
               held.length === 0 || others + expected <= 64,
               `${others} MiB and ${expected} more`,
@@ -42,6 +44,7 @@ describe('CopySlots', () => {
         await settled();
         while (order.length < batches.length || held.length > 0) {
           assert.ok(held.length > 0, `${order.length} of ${batches.length} got a slot`);
+          most = Number(bounds.next().value);
           const [next] = held.splice((seed.next().value ?? 0) % held.length, 1);
           next?.slot.giveBack(1);
           // A second time changes nothing.

@@ -30,6 +30,20 @@ describe('FetchSize', () => {
     assert.equal(size.expectedBytes, 300_000);
   });
 
+  it('asks for no more than it may, of documents and of bytes, as that changes', () => {
+    let most = { count: Infinity, bytes: Infinity };
+    const documentCount = 1_000_000;
+    const collection = { documentCount, sizeBytes: documentCount * 1_000 };
+    const size = new FetchSize(collection, () => most);
+    assert.equal(size.documents, Math.round((4 * mebibyte) / 1_000));
+    most = { count: 7, bytes: Infinity };
+    assert.equal(size.documents, 7);
+    most = { count: Infinity, bytes: 50_000 };
+    assert.equal(size.documents, 50);
+    most = { count: Infinity, bytes: 1 };
+    assert.equal(size.documents, 1, 'or nothing would ever pass');
+  });
+
   it('learns of a collection that was empty, and has grown since', () => {
     const size = new FetchSize({ documentCount: 0, sizeBytes: 0 });
     assert.equal(size.documents, 100);

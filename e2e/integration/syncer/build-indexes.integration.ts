@@ -60,10 +60,17 @@ describe('contract 4.1: buildIndexes', () => {
   }
 
   it('afterDataCopy: once the documents are copied, and those made later', async () => {
+    // Not among the small ones, which are built many at a time.
+    const large = items.db.collection('large');
+    await large.insertMany(
+      Array.from({ length: 300 }, (_, n) => ({ n, filler: 'f'.repeat(2_000) })),
+    );
+    await items.db.command({ createIndexes: 'large', indexes: [{ key: { n: 1 }, name: 'n' }] });
     await using syncer = await pair.syncer();
     assert.deepEqual(await startHeld(syncer, { buildIndexes: 'afterDataCopy' }), ['_id_']);
     await syncer.waitFor(({ canCommit }) => canCommit);
     assert.deepEqual(await names(pair.destination, 'items'), ['_id_', 'text', 'unique']);
+    assert.deepEqual(await names(pair.destination, 'large'), ['_id_', 'n']);
     await createMore(syncer);
     assert.deepEqual(await names(pair.destination, 'items'), ['_id_', 'm', 'text', 'unique']);
     await commitAndWait(syncer);

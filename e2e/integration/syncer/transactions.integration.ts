@@ -157,6 +157,22 @@ describe('transactions and retried writes of the source', () => {
     assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0, 1]);
   });
 
+  it('committed before the time of the commit, and read together with it: on the destination, with all around it', async () => {
+    await left().insertOne({ _id: 0 });
+    await using syncer = await pair.syncing();
+    await using held = await holdCommands(pair.source, 'getMore');
+    await held.reached(1);
+    await left().insertOne({ _id: 1 });
+    await createAndWrite(2);
+    await left().insertOne({ _id: 3 });
+    await syncer.commit();
+    await held[Symbol.asyncDispose]();
+    await syncer.waitFor(({ state }) => state === 'COMMITTED');
+    assert.deepEqual(await idsOf(pair.destination.client, 'created'), [2]);
+    assert.deepEqual(await idsOf(pair.destination.client, 'left'), [0, 1, 2, 3]);
+    await pair.assertEqual();
+  });
+
   it('committed after the time of the commit, and larger than one fetch: not on the destination', async () => {
     await left().insertOne({ _id: 0 });
     await right().insertOne({ _id: 0 });
