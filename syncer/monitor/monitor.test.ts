@@ -68,6 +68,71 @@ describe('lagSeconds', () => {
   });
 });
 
+describe('beginWork', () => {
+  const nothing = {
+    ...{ receivedTime: null, isOplogUnreadable: false, indexBuilding: null },
+    ...{ bufferedEvents: 0, bufferedBytes: 0, changeStage: null, catchUpSeconds: null },
+    ...{ recordAgeMs: null, commandsOnPrimary: null },
+  };
+
+  /** What belongs to the work of one process on one sync. */
+  function shown(monitor: SyncMonitor): Record<keyof typeof nothing, unknown> {
+    const { receivedTime, isOplogUnreadable, indexBuilding } = monitor;
+    const { bufferedEvents, bufferedBytes, changeStage, catchUpSeconds } = monitor;
+    const { recordAgeMs, commandsOnPrimary } = monitor.commitProofs.evidence;
+    return {
+      ...{ receivedTime, isOplogUnreadable, indexBuilding },
+      ...{ bufferedEvents, bufferedBytes, changeStage, catchUpSeconds },
+      ...{ recordAgeMs, commandsOnPrimary },
+    };
+  }
+
+  /** A monitor of a process that has worked on a sync for a while. */
+  async function worked(): Promise<SyncMonitor> {
+    let nowMs = 0;
+    const monitor = new SyncMonitor(() => nowMs);
+    monitor.isOplogUnreadable = true;
+    monitor.appliedOpsTime = at(160);
+    await monitor.commitProofs.by('record', async () => {
+      await Promise.resolve();
+    });
+    monitor.commitProofs.setCommandsOnPrimary(3);
+    monitor.beginIndexBuilding(1, 2);
+    monitor.beginChanges(true);
+    for (const seconds of [0, 4]) {
+      nowMs = seconds * 1_000;
+      monitor.latestTime = at(200);
+      monitor.appliedTime = at(100 + 15 * seconds);
+      monitor.sampleCatchUp();
+    }
+    monitor.addReceived({ events: [{}, {}], bytes: 7 });
+    monitor.beginBatch({ time: at(170), events: 2, bytes: 7, finished: 0 });
+    return monitor;
+  }
+
+  const stored = { copiedBytes: 5, eventsApplied: 6, restarts: 7 };
+
+  it('shows nothing of the work before', async () => {
+    const monitor = await worked();
+    for (const [name, value] of Object.entries(shown(monitor)))
+      assert.notEqual(value, nothing[name as keyof typeof nothing], name);
+    monitor.beginWork(stored);
+    assert.deepEqual(shown(monitor), nothing);
+    monitor.endBatch();
+    assert.deepEqual(monitor.appliedTime, at(160), 'the batch is forgotten');
+  });
+
+  it('shows the stored figures', async () => {
+    for (const appliedOpsTime of [at(50), null, undefined]) {
+      const monitor = await worked();
+      monitor.beginWork({ ...stored, ...(appliedOpsTime !== undefined && { appliedOpsTime }) });
+      const { copiedBytes, eventsApplied, restarts } = monitor;
+      assert.deepEqual({ copiedBytes, eventsApplied, restarts }, stored);
+      assert.deepEqual(monitor.appliedOpsTime, appliedOpsTime ?? null);
+    }
+  });
+});
+
 describe('oplogState', () => {
   const reading = (atMs: number, windowSeconds = 100_000): OplogReading => ({
     atMs,

@@ -10,6 +10,7 @@ const pollMs = 100;
 
 /**
  * Makes sure that no chunks move while a sync runs.
+ * @param now - the monotonic clock, in milliseconds.
  * @throws SyncError BalancerRunning.
  */
 export async function checkBalancer(
@@ -17,16 +18,17 @@ export async function checkBalancer(
   option: string,
   { kind }: Topology,
   signal: AbortSignal,
+  now: () => number = () => performance.now(),
 ): Promise<void> {
   if (kind !== 'sharded') return;
-  const endMs = performance.now() + lastRoundMs;
+  const endMs = now() + lastRoundMs;
   for (;;) {
     const status = await runCommand(cluster.admin, { balancerStatus: 1 }, { signal });
     const mode = status.field('mode').text();
     if (mode !== 'off')
       throw new SyncError('BalancerRunning', `the balancer of ${option} is running (mode ${mode})`);
     if (!status.field('inBalancerRound').boolean()) return;
-    if (performance.now() > endMs)
+    if (now() > endMs)
       throw new SyncError('BalancerRunning', `the balancer of ${option} is in its last round`);
     await sleep(pollMs, signal);
   }

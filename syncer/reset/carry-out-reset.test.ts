@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
+import { createLogger } from '../../service/logger.ts';
+import { SyncMonitor } from '../monitor/monitor.ts';
+import type { ClusterPair } from '../store/clusters.ts';
+import { LiveSync } from '../store/live-sync.ts';
+import type { SyncRecord } from '../store/records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
-import { blockedBySync } from './carry-out-reset.ts';
+import { blockedBySync, Reset } from './carry-out-reset.ts';
 
 describe('where a reset lets users write again', () => {
   const sync = reversibleSync();
@@ -28,4 +33,42 @@ describe('where a reset lets users write again', () => {
       assert.deepEqual(blockedBySync({ ...sync, ...change, options }), []);
     });
   }
+});
+
+describe('a reset that an instance continues after it was frozen', () => {
+  const reset = { destination: 'Keep', received: ['syncer'], ended: ['syncer'] } as const;
+  const before: SyncRecord = { ...reversibleSync(), reset };
+  const written = new Error('the stored sync is put under reset');
+
+  /** Carries out the reset of {@link before}. @param stored - what the store holds by now. */
+  async function carryOut(stored: SyncRecord | undefined): Promise<void> {
+    const { signal } = new AbortController();
+    const pair = {
+      ...{ signal, instanceId: 'syncer' },
+      clients: { cluster0: { writeGuard: {} }, cluster1: { writeGuard: {} } },
+      findRecord: async () => await Promise.resolve(stored),
+      requireMember: () => undefined,
+      storeOn: () => ({}),
+      recordOn: () => ({
+        receiveReset: async () => await Promise.reject(written),
+      }),
+    } as unknown as ClusterPair;
+    const live = new LiveSync('syncer', before, () => pair.recordOn('cluster1'));
+    const logger = createLogger('test', 'fatal');
+    await new Reset(live, pair, new SyncMonitor(), logger, true).carryOut();
+    assert.equal(live.stored, before, 'no other sync is taken up');
+  }
+
+  it('is done where nothing is stored any more', async () => {
+    await carryOut(undefined);
+  });
+
+  it('is done where another sync was started since, which it leaves alone', async () => {
+    const startedAt = new Date(before.startedAt.getTime() + 1);
+    await carryOut({ ...before, startedAt, reset: null });
+  });
+
+  it('goes on where a reversal has moved the record, which does not say so yet', async () => {
+    await assert.rejects(carryOut({ ...before, reversals: 1, reset: null }), written);
+  });
 });

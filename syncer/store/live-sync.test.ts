@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Timestamp } from 'mongodb';
+import { SyncError } from '../../service/errors.ts';
 import { LiveSync, type RecordPlace } from './live-sync.ts';
 import type { SyncRecord, SyncView } from './records.ts';
 import { reversibleSync } from '../testing/reversible-sync.ts';
@@ -115,6 +116,19 @@ describe('LiveSync', () => {
     assert.deepEqual(await live.findCommitTime(), commitTime);
   });
 
+  it('knows that a commit time is about to be known where the answer to the commit is lost', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    memory.after = (call) => {
+      if (call === 'receiveCommand') throw new Error('lost');
+    };
+    await assert.rejects(live.receiving('commit', { state: 'COMMITTING' })(), /lost/);
+    memory.after = () => undefined;
+    memory.record = { ...memory.record, isFixingCommitTime: true };
+    assert.equal(live.current.state, 'RUNNING', 'the record was not read since');
+    assert.equal(await live.findCommitTime(), 'awaited');
+  });
+
   it('gives a command once where its answer is lost, and others have read the record meanwhile', async () => {
     for (const lost of ['receiveCommand', 'readSync']) {
       const memory = new Memory();
@@ -173,6 +187,41 @@ describe('LiveSync', () => {
     await assert.rejects(live.refresh(), isAnother);
     assert.deepEqual(live.stored, running);
   });
+});
+
+describe('a command that is sent to the store', () => {
+  const outcomes = {
+    success: null,
+    'a lasting error': new SyncError('SupersededByOtherInstance', 'another'),
+    'a temporary error': new SyncError('ClusterUnreachable', 'gone'),
+    'an unknown error': new Error('lost'),
+  } as const;
+  const cases = [
+    ['commit', 'success', false],
+    ['commit', 'a lasting error', false],
+    ['commit', 'a temporary error', true],
+    ['commit', 'an unknown error', true],
+    ['pause', 'success', false],
+    ['pause', 'a lasting error', false],
+    ['pause', 'a temporary error', false],
+    ['pause', 'an unknown error', false],
+  ] as const;
+  for (const [command, outcome, isKept] of cases)
+    it(`${command}: is ${isKept ? 'still' : 'no longer'} sent after ${outcome}`, async () => {
+      const live = liveOn(new Memory());
+      const error = outcomes[outcome];
+      const { promise, resolve, reject } = Promise.withResolvers<undefined>();
+      const sending = live.sending(command, async () => {
+        await promise;
+      });
+      const sent = (): string | undefined => live.sent?.command;
+      assert.equal(sent(), command, 'while it is on its way');
+      if (error) reject(error);
+      else resolve(undefined);
+      if (error) await assert.rejects(sending, error);
+      else await sending;
+      assert.equal(sent(), isKept ? command : undefined);
+    });
 });
 
 describe('limits', () => {

@@ -19,6 +19,7 @@ import { throwWriteErrors, writeAnswer } from '../../mongo/write-answer.ts';
 import { checkedWhenSent } from '../../mongo/write-guard.ts';
 import { SyncError } from '../../service/errors.ts';
 import { inGroupsOf } from '../../service/groups.ts';
+import { momentNow, type Moment } from '../../service/moment.ts';
 import { InstanceOwnership } from './instance-ownership.ts';
 import { collectionNames, encodeCollection, stored, type Stored } from './encoding.ts';
 import { collectionIn, instanceIn, viewIn } from './stored-records.ts';
@@ -67,9 +68,7 @@ export class SyncStore {
   readonly leftIndexes: LeftIndexStore;
   readonly partitions: PartitionStore;
   /** The right of this process to its instance. */
-  readonly ownership = new InstanceOwnership(async () => {
-    await this.heartbeat();
-  });
+  readonly ownership: InstanceOwnership;
   readonly #instances: Collection<Stored<string>>;
   readonly #collections: Collection<Stored<UUID>>;
   readonly #views: Collection<Stored<string>>;
@@ -78,9 +77,20 @@ export class SyncStore {
   /** By which the state knows the process that has claimed the instance by this store. */
   readonly incarnation = new UUID().toHexString();
   readonly #signal: AbortSignal;
+  readonly #now: () => Moment;
 
-  constructor(destination: ClusterClient, instanceId: string, signal: AbortSignal) {
+  /** @param now - the clocks that limit how long the ownership is relied on. */
+  constructor(
+    destination: ClusterClient,
+    instanceId: string,
+    signal: AbortSignal,
+    now: () => Moment = momentNow,
+  ) {
     const db = stateDatabase(destination);
+    this.#now = now;
+    this.ownership = new InstanceOwnership(async () => {
+      await this.heartbeat();
+    }, now);
     this.#db = db;
     this.#instances = db.collection('instances');
     this.#collections = db.collection('collections');
@@ -99,7 +109,7 @@ export class SyncStore {
 
   /** The store of the same instance on another cluster. */
   on(cluster: ClusterClient): SyncStore {
-    return new SyncStore(cluster, this.#instanceId, this.#signal);
+    return new SyncStore(cluster, this.#instanceId, this.#signal, this.#now);
   }
 
   /** Removes everything, the sync first. */

@@ -5,7 +5,7 @@ import { SyncError } from '../../service/errors.ts';
 import { parseStartBody } from '../options/command-bodies.ts';
 import { encodeCollection, stored, storedSync } from './encoding.ts';
 import { commandWrite } from './record-store.ts';
-import { newRecord } from './records.ts';
+import { newRecord, type SyncRecord } from './records.ts';
 import { collectionIn, instanceIn, partitionIn, syncRecordIn, viewIn } from './stored-records.ts';
 
 const time = new Timestamp({ t: 1, i: 2 });
@@ -36,7 +36,7 @@ const records = {
     {
       ...{ _id: 'a', incarnation: 'x', resumeToken: new Binary(), appliedTime: time },
       ...{ copiedBytes: 0, eventsApplied: 0, isCopied: true, arrivedAt: null, claims: 1 },
-      begunWith: 1,
+      ...{ appliedOpsTime: time, begunWith: 1 },
       heartbeatAt: new Date(),
     },
   ],
@@ -70,19 +70,20 @@ function read(name: Name, found: Document): unknown {
 /** Fields that are a text if not null. */
 const texts = new Set(['catalogEvent', 'arrivedAt']);
 
-/** What a record of a former release may lack. */
-const mayLack = new Set([
-  'reset',
-  'ownsCatalog',
-  'repairs',
-  'comparison',
-  'isPresentSettled',
-  'ownedUuids',
-  'limits',
-  'isSharedByValue',
-  'isAdopted',
-  'begunWith',
-  'isCopied of partitions',
+/** What a record of a former release may lack, and what that counts as: the sync is in its first phase. */
+const mayLack: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['reset', null],
+  ['ownsCatalog', false],
+  ['repairs', 0],
+  ['comparison', 'hashes'],
+  ['isPresentSettled', false],
+  ['ownedUuids', null],
+  ['limits', {}],
+  ['isSharedByValue', false],
+  ['isAdopted', false],
+  ['appliedOpsTime', null],
+  ['begunWith', null],
+  ['isCopied of partitions', false],
 ]);
 
 describe('stored documents', () => {
@@ -102,8 +103,9 @@ describe('stored documents', () => {
           error.name === 'StoredStateInvalid' &&
           error.message.includes(`clustersync_internal.${name} has the document {"_id":`) &&
           error.message.includes(field);
-        if (mayLack.has(field) || mayLack.has(`${field} of ${name}`)) read(name, without);
-        else assert.throws(() => read(name, without), isNamed);
+        const lacked = [field, `${field} of ${name}`].find((one) => mayLack.has(one));
+        if (lacked === undefined) assert.throws(() => read(name, without), isNamed);
+        else assert.deepEqual((read(name, without) as Document)[field], mayLack.get(lacked));
         for (const other of ['odd', 1.5, [[]], { odd: true }]) {
           if (other === 'odd' && texts.has(field)) continue;
           if (typeof other === typeof (whole as Document)[field] && !(other instanceof Object))
@@ -150,12 +152,19 @@ describe('stored documents', () => {
     assert.deepEqual(change, { phase: 'loosening', commandCount: 2, 'received.0': 2 });
   });
 
-  it('of a former release say nothing of a reset, of whose the catalog is, and of how changes are shared', () => {
-    const lacked = { reset: undefined, ownsCatalog: undefined, isSharedByValue: undefined };
-    const former = { ...sync, _id: 'sync', ...lacked };
-    const first = read('sync', former) as { ownsCatalog: boolean; isSharedByValue: boolean };
-    assert.equal(first.isSharedByValue, false);
-    const later = read('sync', { ...former, phase: 'changes' }) as { ownsCatalog: boolean };
-    assert.deepEqual([first.ownsCatalog, later.ownsCatalog], [false, true]);
+  it('of a former release say nothing of whose the catalog is: from the copy on it is that of the sync', () => {
+    const former = { ...sync, _id: 'sync', ownsCatalog: undefined, phase: 'changes' };
+    assert.equal((read('sync', former) as SyncRecord).ownsCatalog, true);
   });
+
+  for (const [what, change, isSettled] of [
+    ['that has not begun the copy has not', { repairs: undefined }, false],
+    ['whose changes have a start time has', { startTime: time }, true],
+    ['that was repaired, which takes the start time back, has', { repairs: 1 }, true],
+  ] as const)
+    it(`of a former release do not say whether what was there is settled: a sync ${what}`, () => {
+      assert.equal(sync.startTime, null);
+      const former = { ...sync, _id: 'sync', isPresentSettled: undefined, ...change };
+      assert.equal((read('sync', former) as SyncRecord).isPresentSettled, isSettled);
+    });
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { MongoClient, type Timestamp } from 'mongodb';
+import { MongoClient, Timestamp, type Document } from 'mongodb';
 import { assertEqualClusters } from '../../ground/compare.ts';
 import {
   startProxiedReplicaSet,
@@ -9,7 +9,7 @@ import { startReplicaSet, type Member, type ReplicaSet } from '../../ground/mong
 import { startSyncerProcess, type SyncerProcess } from '../../ground/syncer-process.ts';
 import { until } from '../../ground/until.ts';
 import { commitAndWait, forward } from './cluster-pair.ts';
-import { commandKind } from './command-kind.ts';
+import { commandKind, commandOf } from './command-kind.ts';
 import { insertRaw, raw } from './raw-documents.ts';
 
 const mebibyte = 1024 * 1024;
@@ -24,6 +24,8 @@ describe('a primary that does not know yet that a majority has what its predeces
   let syncer: SyncerProcess;
   /** The kinds of commands that the syncer has sent to the next primary. */
   let sentToNext: Set<string>;
+  /** Those that list something. */
+  let listedOnNext: Document[];
 
   beforeEach(async () => {
     [source, destination] = await Promise.all([
@@ -47,8 +49,12 @@ describe('a primary that does not know yet that a majority has what its predeces
       await direct.db('admin').command(more);
     }
     sentToNext = new Set();
+    listedOnNext = [];
     source.proxy(next).strandAt((bytes) => {
-      sentToNext.add(commandKind(bytes) ?? '');
+      const kind = commandKind(bytes) ?? '';
+      sentToNext.add(kind);
+      const command = kind.startsWith('list') ? commandOf(bytes) : undefined;
+      if (command) listedOnNext.push(command);
       return false;
     });
     syncer = await startSyncerProcess({
@@ -100,6 +106,42 @@ describe('a primary that does not know yet that a majority has what its predeces
     assert.ok(!sentToNext.has('find'));
     source.proxy(former).release();
     await until('the document is read from the next primary', () => sentToNext.has('find'));
+    await endAsEqual();
+  });
+
+  it('the catalog of a collection that a rename brings into the filter is not older than the rename', async () => {
+    const shop = client.db('shop');
+    await shop.collection('hidden').insertMany([{ n: 1 }, { n: 2 }]);
+    await syncer.start({
+      ...forward,
+      excludeNamespaces: [{ database: 'shop', collections: ['hidden'] }],
+    });
+    await syncer.waitFor(({ canCommit }) => canCommit);
+    await keepSnapshotOfNext();
+    strandOnFormer((kind) => kind === 'getMore of the change stream');
+    await until('the stream is read', () => source.proxy(former).stranded > 0);
+    await shop.collection('hidden').rename('goods');
+    const renamed = await client
+      .db('local')
+      .collection('oplog.rs')
+      .findOne({ 'o.renameCollection': 'shop.hidden' }, { projection: { ts: 1 } });
+    const time: unknown = renamed?.['ts'];
+    assert.ok(time instanceof Timestamp);
+    await changePrimary();
+    await until('the syncer knows the next primary', () => sentToNext.has('hello'));
+    listedOnNext.length = 0;
+    source.proxy(former).release();
+    // It stays unproven who was the primary, and nothing is copied, until a majority has a write of the next one.
+    await until('the catalog is read from the next primary', () => listedOnNext.length >= 4);
+    const listed = listedOnNext.map((command) => Object.keys(command)[0]);
+    const expected = ['listDatabases', 'listCollections', 'listIndexes', 'listCollections'];
+    assert.deepEqual(listed, expected);
+    for (const command of listedOnNext) {
+      const { readConcern } = command as { readConcern?: { afterClusterTime?: unknown } };
+      const after = readConcern?.afterClusterTime;
+      const isLater = after instanceof Timestamp && after.greaterThanOrEqual(time);
+      assert.ok(isLater, `${JSON.stringify(command)} is too early`);
+    }
     await endAsEqual();
   });
 

@@ -4,6 +4,8 @@ import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-
 import { RetryWarnings } from '../../../mongo/retry-warnings.ts';
 import { SyncError } from '../../../service/errors.ts';
 import { createLogger } from '../../../service/logger.ts';
+import { momentNow, type Moment } from '../../../service/moment.ts';
+import { reliableMs } from '../../../syncer/store/instance-ownership.ts';
 import { LiveSync } from '../../../syncer/store/live-sync.ts';
 import type { SyncRecord } from '../../../syncer/store/records.ts';
 import { SyncStore } from '../../../syncer/store/store.ts';
@@ -81,6 +83,18 @@ describe('the end of a phase, as it is stored', () => {
       assert.equal(await phase(), 'copy');
     });
 
+  it('is not stored once the sync is being reset, and no command is received then', async () => {
+    const work = await newProcess();
+    const entered = work.live.current;
+    assert.ok(await store.record.receiveReset(entered, 'Clean', {}));
+    // The work itself repeats this until the reset ends it.
+    const late = work.live.update({ phase: 'changes' }, { phase: 'copy' });
+    await assert.rejects(late, { name: 'ResetUnderWay' });
+    assert.equal(await phase(), 'copy');
+    assert.equal(await store.record.receiveCommand(entered, { state: 'COMMITTING' }), false);
+    assert.equal((await store.record.readSync())?.state, 'RUNNING');
+  });
+
   it('is for the coordinator alone to store, and so is that the instances begin again', async () => {
     const work = await newProcess(() => {
       throw new SyncError('SupersededByOtherInstance', 'another one coordinates');
@@ -103,6 +117,24 @@ describe('the end of a phase, as it is stored', () => {
       return error instanceof MongoServerError && error.code === 121;
     });
     assert.equal((await store.readInstance())?.isCopied, true);
+  });
+
+  it('does not reset the instances where the process was frozen after its right was confirmed', async () => {
+    let frozenMs = 0;
+    const now = (): Moment => momentNow().map((clock) => clock + frozenMs);
+    const frozen = new SyncStore(cluster, 'syncer', signal, now);
+    await frozen.takeOwnership();
+    await frozen.completeCopy();
+    const late = frozen.resetInstances(() => {
+      frozenMs = reliableMs;
+    });
+    await assert.rejects(late, {
+      name: 'ClusterUnreachable',
+      message: /has not recently confirmed/,
+    });
+    assert.equal((await store.readInstance())?.isCopied, true);
+    await frozen.resetInstances(() => undefined);
+    assert.equal((await store.readInstance())?.isCopied, false);
   });
 });
 

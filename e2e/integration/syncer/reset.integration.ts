@@ -10,7 +10,9 @@ import {
   useClusterPair,
   type ClusterPair,
 } from './cluster-pair.ts';
+import { otherSync } from './other-sync.ts';
 import { assertNothingStored, inLog, isBlocked } from './reset-outcome.ts';
+import { skipUnlessReversible } from './skip-reversal.ts';
 import { canBeSlow, slowCommands } from './slow-commands.ts';
 
 /** Users write to the database `probe` to find out whether they can. */
@@ -243,6 +245,23 @@ describe('reset: the end of a sync for good', () => {
       assert.deepEqual(await blocked(pair), before);
       await assertNothingStored(pair.destination);
       await pair.source.client.db('admin').command({ setUserWriteBlockMode: 1, global: false });
+    }
+  });
+
+  it('of a sync that can be reversed: leaves the record of another sync on the source', async function () {
+    await skipUnlessReversible(this);
+    await using syncer = await started({ reversible: true, enableUserWriteBlocking: true });
+    await changes(syncer);
+    const state = pair.source.client.db('clustersync_internal');
+    const records = state.collection<{ readonly _id: string }>('sync');
+    const other = otherSync({ name: 'cluster0', clusterId: 'another' });
+    await records.insertOne(other);
+    try {
+      await reset(syncer, {});
+      await assertNothingStored(pair.destination);
+      assert.deepEqual(await records.find().toArray(), [other]);
+    } finally {
+      await state.dropDatabase();
     }
   });
 
