@@ -21,7 +21,6 @@ const mayBeRequested =
 
 /** A refusal of the API server lasts (in the words of kubectl 1.35). */
 const refusal = /\((NotFound|Forbidden|Unauthorized)\)/;
-const gone = /\(NotFound\)/;
 
 /** For a user who stops waiting. */
 const stillRequested =
