@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
+import { isReaderGone } from '../../service/terminal.ts';
 import { afterCommit, cannotBeUndone, mayStillCome, requireCommitTaken } from './commit-outcome.ts';
 import { Instances } from './instances.ts';
 import {
@@ -15,6 +16,7 @@ import {
 
 describe('a commit whose request has failed', () => {
   const { signal } = new AbortController();
+  const paused: Word = { ...running, state: 'PAUSED' };
   const lost = new Error('nothing answers');
   const cases: readonly (readonly [string, readonly Word[], object | undefined])[] = [
     ['is open while it is under way', [underWay], { name: 'CommitUnknown' }],
@@ -29,6 +31,7 @@ describe('a commit whose request has failed', () => {
     ['is open where the second says nothing', [running, {}], { name: 'CommitUnknown' }],
     ['is open where the first says nothing', [{}, running], { name: 'CommitUnknown' }],
     ['is half given where one has it', [committing, running], { name: 'CommitUnknown' }],
+    ['is half given where one is paused', [committing, paused], { name: 'CommitUnknown' }],
     ['has failed where none is under way', [running, running], lost],
     ['has been taken where all have it', [committing, committed], undefined],
   ];
@@ -57,15 +60,14 @@ describe('a commit whose request has failed', () => {
 });
 
 describe('an error after a commit was sent', () => {
+  const silent = new SyncError('ToolUnreachable', 'silent');
+  const twice = new SyncError('UniqueIndexViolation', 'twice');
   const cases: readonly (readonly [string, Error, string, string])[] = [
-    [
-      'lasts',
-      new SyncError('UniqueIndexViolation', 'twice'),
-      cannotBeUndone,
-      'UniqueIndexViolation',
-    ],
-    ['passes', new SyncError('ToolUnreachable', 'silent'), mayStillCome, 'CommitUnknown'],
-    ['is none of ours', new Error('broken'), cannotBeUndone, 'CommitUnknown'],
+    ['lasts', twice, cannotBeUndone, 'UniqueIndexViolation'],
+    ['lasts, and the outcome is open', twice, mayStillCome, 'UniqueIndexViolation'],
+    ['hides the outcome', silent, mayStillCome, 'CommitUnknown'],
+    ['passes, and the commit was accepted', silent, cannotBeUndone, 'ToolUnreachable'],
+    ['is none of ours', new Error('broken'), cannotBeUndone, 'InternalError'],
   ];
   for (const [what, error, warning, name] of cases) {
     it(`has the name ${name} and says what to do, if it ${what}`, () => {
@@ -73,4 +75,10 @@ describe('an error after a commit was sent', () => {
       assert.deepEqual([after.name, after.message], [name, `${error.message}; ${warning}`]);
     });
   }
+
+  it('is still that of an output whose reader has gone', () => {
+    const cause = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    const lost = new SyncError('OutputLost', 'standard output takes nothing', { cause });
+    assert.ok(isReaderGone(afterCommit(lost, cannotBeUndone)));
+  });
 });

@@ -1,4 +1,4 @@
-import { messageOf, SyncError } from '../../service/errors.ts';
+import { messageOf, SyncError, toSyncError } from '../../service/errors.ts';
 import type { SyncProgress } from './combine.ts';
 import type { Instances } from './instances.ts';
 
@@ -24,14 +24,21 @@ export const cannotBeUndone =
   'the commit has been accepted, which cannot be undone: do not let applications write to the source';
 
 /**
- * The error of a command that has failed after it had sent a commit: a reader must not conclude that there is none. A lasting error
- * keeps its name, by which it is looked up.
+ * The error of a command that has failed after it had sent a commit: a reader must not conclude that there is none. It keeps its name,
+ * by which it is looked up, unless it only hides the outcome of the commit.
  * @param warning - {@link cannotBeUndone} or {@link mayStillCome}.
  */
 export function afterCommit(error: unknown, warning: string): SyncError {
-  const isNamed = error instanceof SyncError && !error.row.retryable;
-  const name = isNamed ? error.name : 'CommitUnknown';
-  return new SyncError(name, `${messageOf(error)}; ${warning}`, { cause: error });
+  const known = toSyncError(error);
+  const isOpen = warning === mayStillCome && known.row.retryable;
+  const name = isOpen ? 'CommitUnknown' : known.name;
+  // By its cause, an output whose reader has gone is told from one that is full.
+  return new SyncError(name, `${known.message}; ${warning}`, { cause: known.cause ?? error });
+}
+
+/** Whether an instance does not have the commit that another one has. */
+export function lacksCommit({ instances }: Pick<SyncProgress, 'instances'>): boolean {
+  return instances.some(({ state }) => state !== 'COMMITTING' && state !== 'COMMITTED');
 }
 
 /**
@@ -47,8 +54,7 @@ export async function requireCommitTaken(
   const progress = await progressOf(instances, signal);
   const outcome = progress ? commitOutcome(progress) : 'unknown';
   if (outcome === 'none') throw error;
-  const missing = progress?.instances.filter(({ state }) => state === 'RUNNING') ?? [];
-  if (outcome === 'taken' && missing.length === 0) return;
+  if (outcome === 'taken' && progress && !lacksCommit(progress)) return;
   const description =
     outcome === 'taken'
       ? 'some instances have accepted the commit, which cannot be undone: send it to all'

@@ -22,6 +22,14 @@ const mayBeRequested =
 /** A refusal of the API server lasts (in the words of kubectl 1.35). */
 const refusal = /\((NotFound|Forbidden|Unauthorized)\)/;
 
+/** Nothing was stored: a refusal, one by validation or admission, or no connection at all. */
+const notStored =
+  /\((NotFound|Forbidden|Unauthorized|BadRequest|Invalid|Conflict)\)| is invalid:|denied the request|connection refused|not on the PATH/;
+
+/** For a user whose ClusterSync is deleted meanwhile. */
+const goneWhileRequested =
+  'the commit was requested, and its syncers may have accepted it: do not let applications write to the source until you know';
+
 /** For a user who stops waiting. */
 const stillRequested =
   'the commit is still requested: the operator commits as soon as it can, so do not let applications write to the source';
@@ -39,8 +47,8 @@ export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [
     screen.step('that was not yes: nothing was requested');
     return notConfirmed;
   }
-  const exitCode = await request(kubectl, name, screen, signal);
-  if (exitCode !== 0 || !wait) return exitCode;
+  await request(kubectl, name, screen, signal);
+  if (!wait) return 0;
   const reading = new PatientReading(
     async (until) => await kubectl.json(['get', syncNamed(name)], until),
     ({ name: error, message }) => error === 'KubectlFailed' && !refusal.test(message),
@@ -51,35 +59,40 @@ export const commitSync: Run<CommitOptions> = async (options, _logger, signal, [
 };
 
 /**
- * Requests the commit. An answer can be lost after the API server has stored the request: the user learns whether it has.
- * @returns the exit code of kubectl.
+ * Requests the commit. An answer can be lost before or after the API server stores the request, which it may do later.
+ * @throws SyncError KubectlFailed that says whether it is requested, as far as that is known.
  */
 async function request(
   kubectl: Kubectl,
   name: string,
   screen: Screen,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<void> {
   const patch = JSON.stringify({ spec: { state: 'Committed' } });
-  let exitCode: number;
   try {
-    exitCode = await kubectl.show(
-      ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`],
-      signal,
-    );
+    const args = ['patch', syncNamed(name), '--type=merge', `--patch=${patch}`];
+    await writeOut(await kubectl.text(args, signal));
   } catch (error) {
-    screen.step(mayBeRequested, 'warning');
-    throw error;
+    if (signal.aborted) screen.step(mayBeRequested, 'warning');
+    if (!(error instanceof SyncError) || error.name !== 'KubectlFailed') throw error;
+    const isRequested = await isRequestedNow(kubectl, name, signal);
+    if (!isRequested && notStored.test(error.message)) throw error;
+    const known = isRequested ? stillRequested : mayBeRequested;
+    throw new SyncError('KubectlFailed', `${known}; ${error.message}`, { cause: error });
   }
-  if (exitCode === 0) return exitCode;
+}
+
+async function isRequestedNow(
+  kubectl: Kubectl,
+  name: string,
+  signal: AbortSignal,
+): Promise<boolean> {
   try {
-    const { desired } = readSync(await kubectl.json(['get', syncNamed(name)], signal));
-    if (desired === 'Committed') screen.step(stillRequested, 'warning');
-  } catch (error) {
-    screen.step(mayBeRequested, 'warning');
-    throw error;
+    return readSync(await kubectl.json(['get', syncNamed(name)], signal)).desired === 'Committed';
+  } catch {
+    signal.throwIfAborted();
+    return false;
   }
-  return exitCode;
 }
 
 /** A commit that is already requested needs no confirmation: it cannot be undone. */
@@ -137,14 +150,10 @@ async function waitForCommit(
         `not committed after ${durationText(timeoutSeconds ?? 0)}: ${shown}`,
         { cause: error },
       );
-    else if (
-      error instanceof SyncError &&
-      error.name === 'KubectlFailed' &&
-      !error.message.includes('(NotFound)')
-    )
-      throw new SyncError('KubectlFailed', `${stillRequested}; ${messageOf(error)}`, {
-        cause: error,
-      });
+    else if (error instanceof SyncError && error.name === 'KubectlFailed') {
+      const known = error.message.includes('(NotFound)') ? goneWhileRequested : stillRequested;
+      throw new SyncError('KubectlFailed', `${known}; ${messageOf(error)}`, { cause: error });
+    }
     throw error;
   }
 }

@@ -1,15 +1,25 @@
 import type { SyncResource, VerificationResource } from './resources.ts';
 
-/** The exit code of a watch that has seen a verification end without the verdict that both sides are equal. */
+/** The exit code of a watch that has not seen each verification find both sides equal. */
 const notEqual = 1;
 
 /** Whether a watch is over: its exit code, or undefined while the sync or one of its verifications has not ended. */
 export function watchEnd(
   sync: Pick<SyncResource, 'phase' | 'isObserved'>,
-  verifications: readonly Pick<VerificationResource, 'phase' | 'isObserved'>[],
+  verifications: readonly Pick<VerificationResource, 'phase' | 'isObserved' | 'conditions'>[],
 ): number | undefined {
-  const phases = verifications.map(({ phase, isObserved }) => (isObserved ? phase : 'Pending'));
-  const haveEnded = phases.every((phase) => phase === 'Succeeded' || phase === 'Failed');
+  const haveEnded = verifications.every(
+    ({ phase, isObserved }) => isObserved && (phase === 'Succeeded' || phase === 'Failed'),
+  );
   if (!sync.isObserved || sync.phase !== 'Committed' || !haveEnded) return undefined;
-  return phases.includes('Failed') ? notEqual : 0;
+  return verifications.every(isEqual) ? 0 : notEqual;
+}
+
+/** A verdict stays on record when the sync is reversed or replaced; the condition tells whether it is still about the data. */
+function isEqual({
+  phase,
+  conditions,
+}: Pick<VerificationResource, 'phase' | 'conditions'>): boolean {
+  const consistent = conditions.find(({ type }) => type === 'Consistent');
+  return phase === 'Succeeded' && consistent?.status === 'True';
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { SyncError } from '../../service/errors.ts';
 import type { Instances } from '../api/instances.ts';
 import {
   committed,
@@ -137,7 +138,7 @@ describe('the question whether to commit', () => {
   it('is asked again, and says why, where the word comes while no commit is advisable', async () => {
     const ready = { ...running, lagTimeSeconds: 1 };
     const notReady = { ...ready, canCommit: false };
-    await using one = new PlayedSyncer([notReady, notReady, ready], []);
+    await using one = new PlayedSyncer([notReady, notReady, notReady, ready], []);
     // From now on it answers with its words.
     one.hasBegun = true;
     const instances = await instancesOf([one]);
@@ -166,30 +167,33 @@ describe('the question whether to commit', () => {
     assert.deepEqual([migration.isCommitSent, one.commits], [false, 0]);
   });
 
-  it('counts the word for what is seen after it, not for what was seen before syncers fell silent', async () => {
+  it('counts the word for the look after it alone, and drops it while syncers are silent', async () => {
     const ready = { ...running, lagTimeSeconds: 1 };
-    await using one = new PlayedSyncer([ready, { ...ready, lagTimeSeconds: 600 }, ready]);
+    const behind = { ...ready, lagTimeSeconds: 600 };
+    await using one = new PlayedSyncer([ready, behind, ready]);
     one.hasBegun = true;
     const instances = await instancesOf([one]);
     const begun = await instances.ready(signal);
     one.isSilent = true;
-    const silent = Promise.withResolvers<undefined>();
     const steps: string[] = [];
-    const answers = ['commit', 'commit'];
+    const answers = ['commit', 'commit', 'commit'];
     const screen: MigrationSettings['screen'] = {
-      show: ({ warning }) => {
-        if (warning !== undefined) silent.resolve(undefined);
-      },
-      step: (text) => steps.push(text),
-      ask: async () => {
-        await silent.promise;
+      show: () => undefined,
+      step: (text) => {
+        steps.push(text);
         one.isSilent = false;
-        return answers.shift() ?? 'nothing';
+      },
+      ask: async (_text, until) => {
+        const answer = answers.shift();
+        if (answer === undefined) await once(until, 'abort');
+        return answer ?? '';
       },
     };
     const migration = new Migration({ ...settingsOf(instances, signal), screen }, begun);
     await migration.askFor('commit', 'commit?');
-    assert.deepEqual(steps, ['not yet, nothing done: the lag is more than 5 s']);
+    assert.equal(steps.length, 2);
+    assert.match(steps[0] ?? '', /^not yet, nothing done: nothing answers at /);
+    assert.equal(steps[1], 'not yet, nothing done: the lag is more than 5 s');
     assert.deepEqual([answers, migration.sync.lagSeconds], [[], 1]);
   });
 
@@ -248,6 +252,31 @@ describe('the verification of a run', () => {
   it('is that of this sync: it is named by when the sync was started', async () => {
     await using one = new PlayedSyncer([applying]);
     assert.deepEqual(await follow(one, { phase: 'check' }), [Date.parse(startedAt)]);
+  });
+
+  it('is told of the end of the writes again, if the verifier starts again meanwhile', async () => {
+    await using one = new PlayedSyncer([applying]);
+    one.hasBegun = true;
+    const instances = await instancesOf([one]);
+    const calls: string[] = [];
+    const verifier = {
+      check: async () => { await Promise.resolve(); },
+      progress: async () =>
+        await Promise.resolve(verificationFrom({ phase: 'idle', verdict: 'equal' })),
+      writesOff: async () => {
+        calls.push('writesOff');
+        if (calls.length === 1)
+          await Promise.reject(new SyncError('ToolUnreachable', 'it is starting'));
+      },
+    } as unknown as VerifierApi;
+    const settings = {
+      ...settingsOf(instances, signal),
+      options: { verify: true, maxLagSeconds: 5 },
+      programs: { startVerifier: async () => await Promise.resolve(verifier) },
+    };
+    const migration = new Migration(settings, await instances.ready(signal));
+    await migration.untilVerified();
+    assert.deepEqual([calls.length, migration.verification?.verdict], [2, 'equal']);
   });
 
   it('ends the run if it cannot continue', async () => {

@@ -3,7 +3,8 @@ import { messageOf, SyncError } from '../../service/errors.ts';
 import { orAborted } from '../../service/or-aborted.ts';
 import { sleep } from '../../service/sleep.ts';
 import { withoutTimes, type SyncProgress } from '../api/combine.ts';
-import { commitOutcome } from '../api/commit-outcome.ts';
+import { commitOutcome, lacksCommit } from '../api/commit-outcome.ts';
+import { PatientReading } from '../api/patient-reading.ts';
 import { copyInfo, type ReportedCollections } from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
@@ -43,6 +44,8 @@ export class Migration {
   readonly #remaining: RemainingDifferences;
   #differencesRemain = false;
   #isCommitSent = false;
+  /** How many looks have begun. */
+  #looks = 0;
 
   constructor(settings: MigrationSettings, sync: SyncProgress) {
     this.#settings = settings;
@@ -68,12 +71,18 @@ export class Migration {
    * @throws SyncError for lasting errors: the sync has stopped, or the verification cannot continue.
    */
   async follow(isReached: (view: View) => boolean): Promise<void> {
+    await this.#followEach((view) => view.warning === undefined && isReached(view));
+  }
+
+  /** The same, with each view: also of what has not answered. */
+  async #followEach(isReached: (view: View) => boolean): Promise<void> {
     const { screen, page, signal } = this.#settings;
     for (;;) {
+      this.#looks += 1;
       const view = await this.#look();
       screen.show(view);
       page?.show(view);
-      if (view.warning === undefined && isReached(view)) return;
+      if (isReached(view)) return;
       await sleep(pollMs, signal);
     }
   }
@@ -82,26 +91,34 @@ export class Migration {
   async askFor(word: string, question: string): Promise<void> {
     const { screen, signal } = this.#settings;
     const over = new AbortController();
-    let typed: PromiseWithResolvers<undefined> | undefined;
+    let typed: { readonly looks: number; readonly judged: () => void } | undefined;
     const ask = async (): Promise<void> => {
       const either = AbortSignal.any([signal, over.signal]);
       for (;;) {
         if ((await screen.ask(question, either)).trim() === word) {
-          typed = Promise.withResolvers();
-          await orAborted(typed.promise, either);
+          const { promise, resolve } = Promise.withResolvers<undefined>();
+          typed = {
+            looks: this.#looks,
+            judged: () => {
+              resolve(undefined);
+            },
+          };
+          await orAborted(promise, either);
         } else screen.step(`that was not ${word}: nothing done`);
       }
     };
     // Aborted by one of the two: stop asking.
     const asking = ask().catch(() => undefined);
     try {
-      // The word counts for what is seen after it: what was seen before may be from long ago, if the syncers were silent since.
-      await this.follow(({ sync, commitReadiness: readiness }) => {
-        if (commitOutcome(sync) === 'taken') return true;
-        if (!typed) return false;
-        if (readiness?.isReady === true) return true;
-        screen.step(`not yet, nothing done: ${readiness?.message ?? 'unknown'}`, 'warning');
-        typed.resolve(undefined);
+      // The word counts for a look that began after it, and for no later one: what was seen before may be old by now, and who sees that
+      // nothing happens may let applications write again.
+      await this.#followEach(({ sync, commitReadiness: readiness, warning }) => {
+        if (warning === undefined && commitOutcome(sync) === 'taken') return true;
+        if (!typed || typed.looks >= this.#looks) return false;
+        if (warning === undefined && readiness?.isReady === true) return true;
+        const why = warning ?? readiness?.message ?? 'the state is unknown';
+        screen.step(`not yet, nothing done: ${why}`, 'warning');
+        typed.judged();
         typed = undefined;
         return false;
       });
@@ -136,7 +153,7 @@ export class Migration {
           throw error;
         }
         // Once one has accepted it, the others get it, too.
-        if (!this.#sync.instances.some(({ state }) => state === 'RUNNING')) break;
+        if (!lacksCommit(this.#sync)) break;
         const text = `an instance has not accepted the commit yet: ${messageOf(error)}`;
         if (text !== told) screen.step(text, 'warning');
         told = text;
@@ -150,7 +167,11 @@ export class Migration {
   async untilVerified(): Promise<void> {
     const { signal } = this.#settings;
     await this.follow(() => this.#verifier !== undefined);
-    await this.#verifier?.writesOff(signal);
+    const telling = new PatientReading(
+      async (until) => await this.#verifier?.writesOff(until),
+      ({ row }) => row.retryable,
+    );
+    while ((await telling.next(signal)) instanceof SyncError) await sleep(pollMs, signal);
     await this.follow(({ verification }) => verification?.verdict != null);
   }
 

@@ -8,6 +8,7 @@ import {
   refused,
   running,
   taken,
+  underWay,
   unknown,
   type Word,
 } from '../api/testing/played-syncer.ts';
@@ -58,6 +59,10 @@ describe('a run that is stopped', () => {
     {
       what: 'warns of a commit while one syncer is silent',
       ...{ words: [running, undefined], isCommitSent: true, pauses: [0, 0], text: mayCome },
+    },
+    {
+      what: 'pauses nothing while a commit is under way that another command has sent',
+      ...{ words: [underWay, running], pauses: [0, 0], text: mayCome },
     },
     { what: 'says no more of a silent sync', words: [undefined], pauses: [0], text: 'stopped' },
     {

@@ -1,4 +1,5 @@
 import { messageOf } from '../../service/errors.ts';
+import type { SyncProgress } from '../api/combine.ts';
 import { cannotBeUndone, commitOutcome, mayStillCome } from '../api/commit-outcome.ts';
 import type { Instances } from '../api/instances.ts';
 import type { Screen } from '../terminal/screen.ts';
@@ -19,7 +20,7 @@ interface PausedRun {
 
 /**
  * Pauses a sync when the command receives a signal to end.
- * @param isCommitSent - whether it may be committed instead.
+ * @param isCommitSent - whether this command has sent a commit: another one may have sent it, too.
  */
 export async function pause(
   { instances, screen, page }: PausedRun,
@@ -27,12 +28,15 @@ export async function pause(
 ): Promise<void> {
   const signal = AbortSignal.timeout(pauseDeadlineMs);
   screen.step('pausing');
+  let mayBeCommitted = isCommitSent;
   let text: string;
   try {
-    text = await pausedText(instances, isCommitSent, signal);
+    const { progress } = await instances.read(signal);
+    mayBeCommitted ||= progress?.commitUnderWay === true;
+    text = await pausedText(instances, progress, mayBeCommitted, signal);
   } catch (error) {
     const stopped = `the sync could not be paused (${messageOf(error)}); this command has stopped`;
-    text = isCommitSent ? `${stopped}: ${mayStillCome}` : stopped;
+    text = mayBeCommitted ? `${stopped}: ${mayStillCome}` : stopped;
   }
   screen.step(`${text}; ${toContinue}`, 'warning');
   page?.stop(`${text}; ${toContinue}`);
@@ -41,10 +45,10 @@ export async function pause(
 /** Pauses what has no commit. @returns how the sync was left. */
 async function pausedText(
   instances: Instances,
-  isCommitSent: boolean,
+  progress: SyncProgress | undefined,
+  mayBeCommitted: boolean,
   signal: AbortSignal,
 ): Promise<string> {
-  const { progress } = await instances.read(signal);
   const outcome = progress ? commitOutcome(progress) : 'unknown';
   if (outcome === 'taken')
     // An instance without the commit must get it: paused, it would keep the others from completing it.
@@ -52,7 +56,7 @@ async function pausedText(
       ? 'stopped after the commit'
       : `stopped during the commit: ${cannotBeUndone}`;
   // A pause would wait for the commit.
-  if (isCommitSent && outcome === 'unknown') return `stopped: ${mayStillCome}`;
+  if (mayBeCommitted && outcome === 'unknown') return `stopped: ${mayStillCome}`;
   if (!progress) return 'stopped';
   await instances.command('pause', 'RUNNING', progress, signal);
   return progress.state === 'RUNNING' || progress.state === 'PAUSED' ? 'paused' : 'stopped';

@@ -10,6 +10,7 @@ import {
   afterCommit,
   cannotBeUndone,
   commitOutcome,
+  lacksCommit,
   mayStillCome,
   requireCommitTaken,
 } from '../api/commit-outcome.ts';
@@ -77,30 +78,43 @@ export function sendCommand(
   return async (options, _logger, signal) => {
     const instances = instancesOf(options);
     const before = await readSync(instances, signal);
-    if (!before.instances.some(({ state }) => state === from)) {
-      throw new SyncError(
-        'InvalidStateTransition',
-        `${command} is allowed in ${from}; the state is ${before.state}`,
-      );
-    }
-    if (command === 'pause' && commitOutcome(before) === 'taken')
-      throw new SyncError(
-        'InvalidStateTransition',
-        `${cannotBeUndone}; some instances do not have it yet: send commit, not pause`,
-      );
-    const finish = async (): Promise<SyncProgress> => {
+    requireAccepted(command, before);
+    const finish = async (): Promise<void> => {
       if (options.wait === true) await watch(instances, isDone, signal);
-      return await instances.ready(signal);
+      const sync = await instances.ready(signal);
+      await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     };
-    let sync: SyncProgress;
-    if (command === 'commit') sync = await committing(instances, before, finish, signal);
+    if (command === 'commit') await committing(instances, before, finish, signal);
     else {
       await instances.command(command, from, before, signal);
-      sync = await finish();
+      await finish();
     }
-    await writeOut(formatted(statusValue(sync), options.output, () => statusText(sync)));
     return 0;
   };
+}
+
+/**
+ * An instance that is paused while another one has a commit keeps that from being completed.
+ * @throws SyncError InvalidStateTransition.
+ */
+function requireAccepted(command: SyncerCommand, before: SyncProgress): void {
+  const { from } = commands[command];
+  const { instances, state } = before;
+  const isHalfGiven = commitOutcome(before) === 'taken' && lacksCommit(before);
+  const refuse = (text: string): never => {
+    throw new SyncError('InvalidStateTransition', text);
+  };
+  if (command === 'pause' && isHalfGiven)
+    refuse(`${cannotBeUndone}; some instances do not have it yet: send commit, not pause`);
+  if (command === 'pause' && before.commitUnderWay === true && state === from)
+    refuse('pause: a commit is under way: wait for its outcome');
+  const isSomePaused = instances.some((one) => one.state === 'PAUSED');
+  if (command === 'commit' && isHalfGiven && isSomePaused)
+    refuse(`${cannotBeUndone}; some instances are PAUSED: resume them, then send commit again`);
+  if (command === 'commit' && isSomePaused)
+    refuse('commit is allowed where every instance is RUNNING; some are PAUSED: resume them');
+  if (!instances.some((one) => one.state === from))
+    refuse(`${command} is allowed in ${from}; the state is ${state}`);
 }
 
 /**
@@ -110,9 +124,9 @@ export function sendCommand(
 async function committing(
   instances: Instances,
   before: SyncProgress,
-  finish: () => Promise<SyncProgress>,
+  finish: () => Promise<void>,
   signal: AbortSignal,
-): Promise<SyncProgress> {
+): Promise<void> {
   let warning = mayStillCome;
   try {
     try {
@@ -122,7 +136,7 @@ async function committing(
     }
     warning = cannotBeUndone;
     try {
-      return await finish();
+      await finish();
     } catch (error) {
       signal.throwIfAborted();
       throw afterCommit(error, warning);

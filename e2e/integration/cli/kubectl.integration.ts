@@ -350,8 +350,13 @@ describe('kubectl clustersync', () => {
     await untilShows('ClusterSync watched: Committed');
     assert.equal(watching.exitCode, null, 'it waits for the verification');
     const end = once(watching, 'exit');
-    const equal = { phase: 'Succeeded', verdict: 'Equal', ...observed };
-    await setStatus('syncverification', 'watched', equal);
+    const equal = {
+      ...{ type: 'Consistent', status: 'True', reason: 'Equal', message: '' },
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    await setStatus('syncverification', 'watched', {
+      ...{ phase: 'Succeeded', verdict: 'Equal', ...observed, conditions: [equal] },
+    });
     assert.deepEqual(await end, [0, null]);
     assert.match(await shown(), /SyncVerification watched: Succeeded, Equal\n$/);
     assert.doesNotMatch(await shown(), /\u001b/, 'plain where there is no terminal');

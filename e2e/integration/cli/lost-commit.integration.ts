@@ -91,16 +91,37 @@ describe('clustersync commit, of a syncer that does not answer as usual', () => 
   });
 });
 
-describe('clustersync pause', () => {
-  it('pauses no instance while another one has a commit', async () => {
-    await using one = new PlayedSyncer([running], [taken]);
-    await using other = new PlayedSyncer([committing], [taken]);
-    other.hasBegun = true;
-    await using cli = await command([one, other], ['pause']);
-    assert.equal((await cli.end()).exitCode, 2);
-    assert.ok((await saidBy(cli)).includes(cannotBeUndone), await cli.errors());
-    assert.deepEqual([one.commands, other.commands], [[], []]);
-  });
+describe('commands to instances of which not all are alike', () => {
+  const paused: Word = { ...running, state: 'PAUSED' };
+  const cases: readonly (readonly [string, string, readonly Word[], RegExp])[] = [
+    ['pause', 'one has a commit', [running, committing], /cannot be undone.*send commit/],
+    ['pause', 'one has it, and the other is paused', [paused, committing], /cannot be undone/],
+    ['pause', 'a commit is under way', [running, underWay], /a commit is under way/],
+    ['commit', 'one is paused', [running, paused], /some are PAUSED: resume them/],
+    [
+      'commit',
+      'one has it, and the other is paused',
+      [paused, committing],
+      /cannot be undone.*resume/,
+    ],
+  ];
+  for (const [name, what, words, expected] of cases) {
+    it(`${name} does nothing where ${what}, and says why`, async () => {
+      const all = words.map((word) => new PlayedSyncer([word], [taken]));
+      try {
+        for (const one of all) one.hasBegun = true;
+        await using cli = await command(all, [name]);
+        assert.equal((await cli.end()).exitCode, 2);
+        assert.match(await saidBy(cli), expected);
+        assert.deepEqual(
+          all.flatMap(({ commands }) => commands),
+          [],
+        );
+      } finally {
+        for (const one of all) await one[Symbol.asyncDispose]();
+      }
+    });
+  }
 });
 
 describe('clustersync progress --watch', () => {
