@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { chunkCount, planMoves } from './shard-collection.ts';
+import { BSON } from 'mongodb';
+import { decodeIndexSpec } from '../../mongo/specification.ts';
+import { checkUniqueIndexes, chunkCount, planMoves } from './shard-collection.ts';
 
 const gibibyte = 1024 ** 3;
 
@@ -46,4 +48,33 @@ describe('planMoves', () => {
       ),
     );
   });
+});
+
+describe('checkUniqueIndexes', () => {
+  const shardKey = [{ field: 'a', kind: 1 }] as const;
+  const unique = { unique: true };
+  const prepared = { prepareUnique: true };
+  const cases: readonly (readonly [key: object, options: object, isRefused: boolean])[] = [
+    [{ b: 1 }, {}, false],
+    [{ b: 1 }, unique, true],
+    [{ b: 1 }, prepared, true],
+    [{ b: 1, a: 1 }, unique, true],
+    [{ a: 1, b: 1 }, unique, false],
+    [{ a: 1, b: 1 }, prepared, false],
+    [{ _id: 1 }, unique, false],
+  ];
+  for (const [key, options, isRefused] of cases) {
+    it(`${isRefused ? 'refuses' : 'accepts'} ${JSON.stringify({ key, ...options })}`, () => {
+      const specs = [
+        { key: { other: 1 }, name: 'other' },
+        { key, name: 'x', ...options },
+      ].map((spec) => decodeIndexSpec(BSON.serialize({ v: 2, ...spec })));
+      const check = (): void => {
+        checkUniqueIndexes({ db: 'shop', coll: 'items' }, specs, shardKey);
+      };
+      const message = /^index x of shop\.items is unique .* the shard key \{"a":1\}/;
+      if (isRefused) assert.throws(check, { name: 'IncompatibleUniqueIndex', message });
+      else check();
+    });
+  }
 });

@@ -2,6 +2,7 @@ import type { Deployment } from '../../mongo/deployment.ts';
 import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { bsonType } from '../../mongo/raw-bson.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
+import { readShardIndexes } from '../../mongo/shard-indexes.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Logger } from '../../service/logger.ts';
 import { DestinationCatalog } from './destination-catalog.ts';
@@ -48,7 +49,7 @@ export async function dropRefusingIndexes(
   const { destination, leftIndexes, logger, signal } = context;
   // Any instance may do this: it changes nothing that the stored catalog says.
   const catalog = new DestinationCatalog(destination, () => undefined, signal);
-  for (const { name } of (await catalog.indexesOf(namespace)).filter(canRefuse)) {
+  for (const name of await refusingIndexesOf(context, catalog, namespace)) {
     await leftIndexes.leave(namespace, name, error);
     if (!(await catalog.dropUnlessNeeded(namespace, name))) continue;
     logger.debug(
@@ -56,4 +57,19 @@ export async function dropRefusingIndexes(
       'index is left to the commit: it rejects a document',
     );
   }
+}
+
+/** The names of the indexes that can refuse a document, on any shard. */
+async function refusingIndexesOf(
+  { destination, signal }: IndexDropContext,
+  catalog: DestinationCatalog,
+  namespace: Namespace,
+): Promise<ReadonlySet<string>> {
+  const listed = await catalog.indexesOf(namespace);
+  // A router lists those of one shard. Another may have finished an index that this one still builds.
+  const onShards = destination.isSharded
+    ? [...(await readShardIndexes(destination, namespace, listed, signal)).values()]
+    : [];
+  const refusing = [listed, ...onShards].flat().filter(canRefuse);
+  return new Set(refusing.map(({ name }) => name));
 }

@@ -17,7 +17,7 @@ import {
 import { useShardedCluster } from '../../ground/sharded/use-sharded-cluster.ts';
 import { until } from '../../ground/until.ts';
 import { useClusterPair } from './cluster-pair.ts';
-import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
+import { canBeSlow, delayNext, holdCommands, slowCommands } from './slow-commands.ts';
 
 const monitor = new SyncMonitor();
 
@@ -157,7 +157,7 @@ describe('writes whose connections were given up', () => {
   });
 });
 
-describe('commands on the database admin that change what is copied, or who may write', () => {
+describe('operations that the destination still works on', () => {
   const pair = useClusterPair({
     parameters: canBeSlow,
     roles: { source: 'sourceWithWriteBlocking', destination: 'sourceWithWriteBlocking' },
@@ -167,7 +167,7 @@ describe('commands on the database admin that change what is copied, or who may 
     setUserWriteBlockMode: { setUserWriteBlockMode: 1, global: true },
   };
   for (const [name, command] of Object.entries(commands)) {
-    it(`are waited for: ${name}`, async () => {
+    it(`are waited for where they change what is copied, or who may write: ${name}`, async () => {
       await pair.reset();
       const signal = AbortSignal.timeout(120_000);
       await using destination = createClusterClient({
@@ -192,6 +192,73 @@ describe('commands on the database admin that change what is copied, or who may 
       await pair.reset();
     });
   }
+
+  it('are waited for where an instance of another name has sent them', async () => {
+    await pair.reset();
+    const signal = AbortSignal.timeout(120_000);
+    const uri = pair.destination.set.uri('syncer');
+    const connect = (id: string): ClusterClient =>
+      createClusterClient({ uri, option: 'cluster1', appName: `clustersync syncer ${id}` });
+    await using other = connect('other');
+    await using destination = connect('syncer');
+    await runCommand(other.decoded.db('shop'), { create: 'items' }, { signal });
+    const logged: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+    const isSlow = await delayNext(pair.destination, 'renameCollection', 3_000, { id: 'other' });
+    const rename = { renameCollection: 'shop.items', to: 'shop.renamed' };
+    const running = runCommand(other.admin, rename, { signal });
+    await isSlow();
+    await awaitEarlierWrites({
+      destination: ofReplicaSet(destination),
+      signal,
+      logger,
+      monitor,
+    });
+    assert.match(logged.join(), /"operations":1,.*waiting for earlier writes/);
+    await running;
+  });
+
+  it('are not waited for where they have begun later', async () => {
+    await pair.reset();
+    const signal = AbortSignal.timeout(120_000);
+    await using destination = createClusterClient({
+      uri: pair.destination.set.uri('syncer'),
+      option: 'cluster1',
+      appName: 'clustersync syncer syncer',
+    });
+    const shop = destination.decoded.db('shop');
+    await runCommand(shop, { insert: 'items', documents: [{ _id: 1 }] }, { signal });
+    const logged: string[] = [];
+    const logger = createLogger('syncer', 'info', (line) => logged.push(line));
+    const remove = { delete: 'items', deletes: [{ q: { _id: 1 }, limit: 1 }] };
+    const insert = { insert: 'items', documents: [{ _id: 2 }] };
+    const unlimited = { signal, deadlineMs: 'none' } as const;
+    let [inserting, removing, waiting]: Promise<void>[] = [];
+    let isRemoved = false;
+    {
+      await using heldDelete = await holdCommands(pair.destination, 'delete', 'shop.items');
+      {
+        await using heldInsert = await holdCommands(pair.destination, 'insert', 'shop.items');
+        inserting = runCommand(shop, insert, unlimited).then(() => undefined);
+        await heldInsert.reached(1);
+        waiting = awaitEarlierWrites({
+          destination: ofReplicaSet(destination),
+          signal,
+          logger,
+          monitor,
+        });
+        await until('it says that it waits', () => logged.length > 0);
+        removing = runCommand(shop, remove, unlimited).then(() => {
+          isRemoved = true;
+        });
+        await heldDelete.reached(1);
+      }
+      await Promise.all([inserting, waiting]);
+      assert.equal(isRemoved, false);
+    }
+    await removing;
+    assert.equal(isRemoved, true);
+  });
 });
 
 describe('writes that routers still have', () => {

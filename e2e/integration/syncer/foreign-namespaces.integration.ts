@@ -193,6 +193,32 @@ describe('what the sync has not made on the destination is neither taken nor dro
     assert.match(String(warnings), /shop\.items was dropped on the source, but stays/);
   });
 
+  it('a database in the way of one whose name differs only in case', async () => {
+    const role = { role: 'dbAdminAnyDatabase', db: 'admin' };
+    const admin = pair.destination.client.db('admin');
+    await admin.command({ grantRolesToUser: 'syncer', roles: [role] });
+    try {
+      await using syncer = await pair.syncing({
+        excludeNamespaces: [{ database: 'shop', collections: ['notes'] }],
+      });
+      await destination().collection('notes').insertOne(ofSomebody);
+      await source().dropDatabase();
+      await pair.source.client.db('SHOP').collection('items').insertOne({ n: 1 });
+      await until('it has stopped, or has made the other one', async () => {
+        const { error } = (await syncer.getProgress()).body;
+        const databases = await admin.command({ listDatabases: 1, filter: { name: 'SHOP' } });
+        return error !== undefined || (databases['databases'] as unknown[]).length > 0;
+      });
+      assert.equal(await destination().collection('notes').countDocuments(ofSomebody), 1);
+      await assert.rejects(
+        syncer.waitFor(() => false),
+        /db already exists with different case already have: \[shop\] trying to create \[SHOP\]/,
+      );
+    } finally {
+      await admin.command({ revokeRolesFromUser: 'syncer', roles: [role] });
+    }
+  });
+
   describe('what is stored of another sync, whose record is gone', () => {
     const anotherBody = { ...forward, includeNamespaces: [{ database: 'news' }] };
 

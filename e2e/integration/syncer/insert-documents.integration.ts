@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { BSON } from 'mongodb';
+import { BSON, Timestamp } from 'mongodb';
 import { deploymentOf } from '../../../mongo/deployment.ts';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { idElement } from '../../../mongo/raw-bson.ts';
+import { RawBatch } from '../../../mongo/raw-cursor.ts';
 import { decodeElement } from '../../../mongo/raw-value.ts';
 import { createLogger } from '../../../service/logger.ts';
-import { insertDocuments } from '../../../syncer/destination/insert-documents.ts';
+import { insertBatch, insertDocuments } from '../../../syncer/destination/insert-documents.ts';
 import type { ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { useClusterPair } from './cluster-pair.ts';
 import { idsOfEveryType } from './every-id.ts';
+
+const namespace = { db: 'shop', coll: 'items' };
 
 describe('documents that are copied again', () => {
   const pair = useClusterPair();
@@ -25,7 +28,7 @@ describe('documents that are copied again', () => {
       const context = contextOf(destination);
       const insert = async (value: number): Promise<void> => {
         const documents = idsOfEveryType().map((_id) => BSON.serialize({ _id, value }));
-        await insertDocuments(context, { db: 'shop', coll: 'items' }, documents);
+        await insertDocuments(context, namespace, documents);
       };
       await insert(1);
       const count = await items.countDocuments({});
@@ -48,7 +51,7 @@ describe('documents that are copied again', () => {
         // Two that no index of both fields takes.
         BSON.serialize({ _id: n, n, ...(n === 5 || n === 8 ? { a: [1, 2], b: [1, 2] } : {}) }),
       );
-      const taken = await insertDocuments(context, { db: 'shop', coll: 'items' }, documents, {
+      const taken = await insertDocuments(context, namespace, documents, {
         isInOrder: true,
       });
       return taken.map((document) => Number(decodeElement(idElement(document))));
@@ -64,6 +67,51 @@ describe('documents that are copied again', () => {
     assert.deepEqual(left, ['a_1_b_1']);
     assert.deepEqual(await insert(10), numbers);
   });
+
+  it('are no reason to skip one that a unique index of the destination refuses', async () => {
+    const { client, set } = pair.destination;
+    await client.db('shop').dropDatabase();
+    const items = client.db('shop').collection<{ _id: number; n: number }>('items');
+    await items.createIndexes([{ key: { n: 1 }, unique: true }]);
+    await items.insertOne({ _id: 1, n: 1 });
+    await using destination = clientOf(set);
+    const left: string[] = [];
+    const documents = [{ _id: 2, n: 1 }].map((document) => BSON.serialize(document));
+    const inserting = insertDocuments(contextOf(destination, left), namespace, documents);
+    await assert.rejects(inserting, { name: 'MongoServerError', code: 11_000 });
+    assert.deepEqual(left, []);
+    assert.deepEqual(await items.distinct('_id'), [1]);
+  });
+
+  const there = new Timestamp({ t: 5, i: 7 });
+  const zero = new Timestamp({ t: 0, i: 0 });
+  for (const [isTakenSame, at] of [
+    [true, zero],
+    [false, there],
+  ] as const) {
+    it(`get the time of the source in place of the server's ${isTakenSame ? 'if they are certainly the same' : 'only if they are inserted'}`, async () => {
+      const { client, set } = pair.destination;
+      await client.db('shop').dropDatabase();
+      const items = client.db('shop').collection<{ _id: number; at: Timestamp }>('items');
+      await items.insertOne({ _id: 1, at: there });
+      await using destination = clientOf(set);
+      const documents = [1, 2].map((_id) => ({ _id, at: zero }));
+      // An array is a document whose fields are numbers.
+      const array = BSON.serialize(Object.fromEntries(documents.entries()));
+      const batch = new RawBatch(array, array.length, undefined);
+      const writeConcern = { w: 'majority' } as const;
+      const settings = { writeConcern, isInOrder: false, isTakenSame };
+      const { taken } = await insertBatch(contextOf(destination), namespace, batch, settings);
+      assert.deepEqual(
+        taken.map((document) => Number(decodeElement(idElement(document)))),
+        [1],
+      );
+      assert.deepEqual(await items.find().sort({ _id: 1 }).toArray(), [
+        { _id: 1, at },
+        { _id: 2, at: zero },
+      ]);
+    });
+  }
 });
 
 function clientOf(set: ReplicaSet): ClusterClient {

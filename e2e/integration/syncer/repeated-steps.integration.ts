@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { MongoClient, MongoNetworkError } from 'mongodb';
 import { createClusterClient, type ClusterClient } from '../../../mongo/cluster-client.ts';
 import { deploymentOf } from '../../../mongo/deployment.ts';
@@ -11,6 +12,7 @@ import {
   startProxiedReplicaSet,
   type ProxiedReplicaSet,
 } from '../../ground/mongod/proxied-replica-set.ts';
+import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
 import { until } from '../../ground/until.ts';
 import { forward } from './cluster-pair.ts';
 
@@ -70,6 +72,47 @@ describe('a step that writes to the destination, and has failed', () => {
       });
     }
   }
+});
+
+describe('what was done under a primary that is gone', () => {
+  let set: ReplicaSet;
+  before(async () => {
+    set = await startReplicaSet({ members: 3 });
+  });
+  after(async () => {
+    await set.stop();
+  });
+
+  function connect(): ClusterClient {
+    return createClusterClient({
+      uri: set.uri('syncer'),
+      option: 'cluster1',
+      appName: 'clustersync syncer syncer',
+    });
+  }
+
+  it('is done again, where a step was repeated', async () => {
+    await using client = connect();
+    const destination = destinationOf(client, AbortSignal.timeout(240_000), () => undefined);
+    const attempts: number[] = [];
+    await destination.step('test', async (attempt) => {
+      attempts.push(attempt);
+      if (attempt === 0) throw new MongoNetworkError('the connection was lost');
+      if (attempt === 1) await set.stepDown();
+    });
+    assert.deepEqual(attempts, [0, 1, 2]);
+  });
+
+  it('is not relied on, where earlier writes are waited for', async () => {
+    await using client = connect();
+    const destination = destinationOf(client, AbortSignal.timeout(240_000), () => undefined);
+    const waits = mock.method(destination, 'awaitEarlierWrites', async () => {
+      await set.stepDown();
+    });
+    await assert.rejects(destination.settleEarlierWrites(), { name: 'ClusterUnreachable' });
+    waits.mock.restore();
+    await destination.settleEarlierWrites();
+  });
 });
 
 function destinationOf(
