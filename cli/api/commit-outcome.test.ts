@@ -36,7 +36,7 @@ describe('a commit whose request has failed', () => {
     ['has been taken where all have it', [committing, committed], undefined],
   ];
   for (const [what, words, expected] of cases) {
-    it(what, async () => {
+    it(`${what}, for the command`, async () => {
       const all = words.map((word) => new PlayedSyncer([word], []));
       try {
         const instances = await instancesOf(all);
@@ -50,7 +50,7 @@ describe('a commit whose request has failed', () => {
     });
   }
 
-  it('is open where nothing answers any more', async () => {
+  it('is open, for the command, where nothing answers any more', async () => {
     const instances = new Instances([() => ({ url: undefined, apiToken: undefined })]);
     await assert.rejects(requireCommitTaken(instances, lost, signal), {
       name: 'CommitUnknown',

@@ -32,7 +32,7 @@ export function afterCommit(error: unknown, warning: string): SyncError {
   const known = toSyncError(error);
   const isOpen = warning === mayStillCome && known.row.retryable;
   const name = isOpen ? 'CommitUnknown' : known.name;
-  // By its cause, an output whose reader has gone is told from one that is full.
+  // The cause shows whether the reader of an output has gone, or the disk is full.
   return new SyncError(name, `${known.message}; ${warning}`, { cause: known.cause ?? error });
 }
 

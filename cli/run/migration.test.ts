@@ -260,7 +260,9 @@ describe('the verification of a run', () => {
     const instances = await instancesOf([one]);
     const calls: string[] = [];
     const verifier = {
-      check: async () => { await Promise.resolve(); },
+      check: async () => {
+        await Promise.resolve();
+      },
       progress: async () =>
         await Promise.resolve(verificationFrom({ phase: 'idle', verdict: 'equal' })),
       writesOff: async () => {

@@ -1,4 +1,5 @@
 import { h, type ComponentChild } from 'preact';
+import type { PageScope } from '../api/messages.ts';
 import type { Connection } from './follow.ts';
 
 const words: Readonly<Record<Connection, string>> = {
@@ -21,4 +22,9 @@ export function connectionNote(
     h('span', { class: 'dot', 'aria-hidden': 'true' }),
     others[connection] ?? words[connection],
   );
+}
+
+/** That figures are old, although the connection is live: what serves them does not have newer ones. */
+export function stalenessNote({ staleness }: PageScope): ComponentChild {
+  return staleness !== null && h('p', { class: 'note' }, staleness);
 }

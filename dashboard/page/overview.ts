@@ -18,7 +18,7 @@ import { firstCommands } from '../view/first-steps.ts';
 import type { Look } from '../view/phase.ts';
 import { ageText } from '../view/times.ts';
 import { Command } from './command.ts';
-import { connectionNote } from './connection-note.ts';
+import { connectionNote, stalenessNote } from './connection-note.ts';
 import { icon } from './icons.ts';
 import { syncAddress } from './route.ts';
 import { empty } from './small-parts.ts';
@@ -95,7 +95,7 @@ export function Overview({ token, onUnauthorized, onPage }: AccessProps): Compon
       value && h('span', { class: 'muted' }, value.page.scope),
       connectionNote(connection),
     ),
-    value?.page.staleness != null && h('p', { class: 'note' }, value.page.staleness),
+    value && stalenessNote(value.page),
     h(
       'div',
       { class: 'groups', role: 'group', 'aria-label': 'Which syncs are shown' },

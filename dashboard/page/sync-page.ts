@@ -9,7 +9,7 @@ import { isCopying, phaseLook } from '../view/phase.ts';
 import { rateSeconds, ratesOf } from '../view/rates.ts';
 import { CollectionsCard } from './collections-card.ts';
 import { Command } from './command.ts';
-import { connectionNote } from './connection-note.ts';
+import { connectionNote, stalenessNote } from './connection-note.ts';
 import { figuresOf } from './figures.ts';
 import { conditionsCard, eventsCard, findingsCard, warningsCard } from './happenings.ts';
 import { foreignText } from './foreign-text.ts';
@@ -97,6 +97,7 @@ function body(report: SyncReport): (ComponentChild | false | null)[] {
   const { docsUrl } = page;
   const nowMs = Date.now();
   return [
+    stalenessNote(page),
     route(row),
     ...differenceNotes(row),
     readinessNote(row, docsUrl),

@@ -16,6 +16,8 @@ export function useStream<T>(
   const isVisible = useVisibility();
   useEffect(() => {
     if (!isVisible) return;
+    // What was shown before the page was hidden is not live yet.
+    setConnection('connecting');
     const stop = new AbortController();
     const onEvent = (event: ServerEvent): void => {
       setState((former) => {

@@ -33,11 +33,12 @@ function summaryOf(name: string, lagSeconds = 1): SyncSummary {
 
 describe('the server of the dashboard', () => {
   let summaries: SyncSummary[];
+  let staleness: string | null;
   let server: DashboardServer;
   let address: string;
   const logger = createLogger('test', 'fatal');
   const source = {
-    page: () => ({ scope: 'all namespaces', staleness: null }),
+    page: () => ({ scope: 'all namespaces', staleness }),
     summaries: () => summaries,
     look: (key: string) => ({
       read: async () =>
@@ -47,6 +48,7 @@ describe('the server of the dashboard', () => {
 
   beforeEach(async () => {
     summaries = [summaryOf('orders'), summaryOf('carts')];
+    staleness = null;
     server = await startDashboard({ host: '127.0.0.1', port: 0, source, logger });
     address = `http://127.0.0.1:${server.port}`;
   });
@@ -110,6 +112,18 @@ describe('the server of the dashboard', () => {
     );
     assert.deepEqual(removed, ['shop/carts']);
     await events.return(undefined);
+  });
+
+  it('says on every open page that figures have become old', async () => {
+    const streams = ['/api/v1/syncs/stream', '/api/v1/syncs/shop/orders/stream'].map(eventsOf);
+    await Promise.all(streams.map(next));
+    staleness = 'on standby';
+    for (const events of streams) {
+      let told: { page?: { staleness: string | null } } = {};
+      while (told.page?.staleness == null) told = (await next(events))?.data as typeof told;
+      assert.equal(told.page.staleness, 'on standby');
+      await events.return(undefined);
+    }
   });
 
   it('has the history of the lag and of the oplog, which is that of the source until the commit', async () => {

@@ -7,7 +7,7 @@ export interface SentCommand {
   readonly signal: AbortSignal;
 }
 
-/** A replica set that answers each command as it is told to, and the commands that were sent to it. */
+/** A replica set that answers each command by a function, and the commands that were sent to it. */
 export function answeringDeployment(answer: (command: Document) => Document): {
   readonly deployment: Deployment;
   readonly sent: readonly SentCommand[];

@@ -26,7 +26,9 @@ export class MadeUpSyncs implements DashboardSource {
     if (former) this.put({ ...former, ...news });
   }
 
-  page = (): PageScope => ({ scope: 'all namespaces', staleness: null });
+  staleness: string | null = null;
+
+  page = (): PageScope => ({ scope: 'all namespaces', staleness: this.staleness });
 
   summaries = (): readonly SyncSummary[] => [...this.syncs.values()];
 

@@ -315,6 +315,39 @@ describe('the page of the dashboard, in Chromium', () => {
     );
   });
 
+  it('says of the list and of a sync that figures are old, as soon as they are', async () => {
+    await dashboard.serve(30);
+    const old = 'On standby: figures are as of the last change';
+    for (const hash of ['', `#/syncs/${dashboard.keyOf('ChangeApplication')}`]) {
+      dashboard.source.staleness = null;
+      await using watched = await dashboard.open(hash);
+      const note = watched.page.getByText(old);
+      assert.equal(await note.count(), 0);
+      dashboard.source.staleness = old;
+      await note.waitFor();
+    }
+  });
+
+  it('is not live yet when it is looked at again', async () => {
+    await dashboard.serve(30);
+    await using watched = await dashboard.open();
+    const { page } = watched;
+    await page.waitForSelector('.is-live');
+    const stalled = Promise.withResolvers<undefined>();
+    // A request that nobody answers, as over a network that is gone.
+    await page.route('**/stream', async () => {
+      await stalled.promise;
+    });
+    for (const state of ['hidden', 'visible'])
+      await page.evaluate(
+        `Object.defineProperty(document, 'visibilityState', { value: '${state}', configurable: true });
+        document.dispatchEvent(new Event('visibilitychange'));`,
+      );
+    await page.waitForSelector('.is-connecting');
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    stalled.resolve(undefined);
+  });
+
   it('continues by itself when the operator comes back', async () => {
     await dashboard.serve(30);
     await using watched = await dashboard.open();
