@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Registry } from 'prom-client';
 import type { ClusterSync, ClusterSyncStatus } from './api/clustersync.ts';
-import type { SyncVerification, SyncVerificationStatus } from './api/sync-verification.ts';
+import type { SyncVerification } from './api/sync-verification.ts';
 import { clusterSync } from './clustersync/testing/worlds.ts';
 import { registerResourceMetrics } from './metrics.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
@@ -20,7 +20,7 @@ async function samples(isLeading = true, isKnown = true): Promise<string[]> {
       ...{ phase: 'ChangeApplication', lagTimeSeconds: 7 },
       totals: { estimatedTotalBytes: 900, estimatedCopiedBytes: 300 },
       conditions: [condition('Ready', 'False'), condition('Stalled', 'True')],
-    } as ClusterSyncStatus,
+    },
   };
   const check: SyncVerification = verification({
     ...{ phase: 'Failed', mismatches: { total: 3 } },
@@ -29,7 +29,7 @@ async function samples(isLeading = true, isKnown = true): Promise<string[]> {
       condition('Consistent', 'False'),
       condition('SecretProblem', 'Unknown'),
     ],
-  } as SyncVerificationStatus);
+  });
   const registry = new Registry();
   registerResourceMetrics(registry, {
     clusterSyncs: { list: () => [sync], get: () => sync },
