@@ -1,6 +1,7 @@
 import { h, type ComponentChildren, type ComponentChild } from 'preact';
 import { bytesText, countOf, durationText, rateText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
+import { commitWords, lagNote } from '../view/figure-words.ts';
 import { heldBackCost, heldBackText, type HeldBack } from '../view/held-back.ts';
 import { isCopying, verificationLook } from '../view/phase.ts';
 import { shownVerification } from '../view/shown-verification.ts';
@@ -15,6 +16,7 @@ export function figuresOf(report: SyncReport): readonly ComponentChild[] {
   const isCommitted = row.phase === 'Committed';
   const left = copySecondsLeft(row);
   const copying = isCopying(row);
+  const commit = commitWords(row, report.verifications);
   const limits = heldBack && !isCommitted && limitsLine(heldBack);
   return [
     figure(
@@ -42,11 +44,7 @@ export function figuresOf(report: SyncReport): readonly ComponentChild[] {
             : `${rateText(row.eventsPerSecond)} a second`,
           limits,
         ),
-    figure(
-      'Lag',
-      isCommitted ? unknown() : seconds(row.lagSeconds),
-      lagNote(isCommitted, copying, catchUpSeconds),
-    ),
+    figure('Lag', isCommitted ? unknown() : seconds(row.lagSeconds), lagNote(row, catchUpSeconds)),
     figure(
       'Oplog lasts',
       seconds(oplogSeconds),
@@ -55,11 +53,7 @@ export function figuresOf(report: SyncReport): readonly ComponentChild[] {
         : 'until the source no longer holds what the sync needs',
     ),
     verifiedFigure(report),
-    figure(
-      'Commit',
-      h('span', null, isCommitted ? 'Done' : row.commitReadiness.isReady ? 'Ready' : 'Not yet'),
-      commitNote(report),
-    ),
+    figure('Commit', h('span', null, commit.word), foreignText(commit.note)),
   ];
 }
 
@@ -89,24 +83,6 @@ function verifiedFigure({ row, verifications }: SyncReport): ComponentChild {
     foreignText(notes.join(': ')),
     share !== undefined && bar(share * 100, 'Compared in this pass of the verification'),
   );
-}
-
-function commitNote({ row, verifications }: SyncReport): ComponentChild {
-  if (row.phase === 'Committed')
-    return verifications.some(({ verdict }) => verdict === 'different')
-      ? 'but the data differs'
-      : 'the destination is complete';
-  return isCopying(row)
-    ? 'the copy must be complete first'
-    : foreignText(row.commitReadiness.message);
-}
-
-function lagNote(isCommitted: boolean, copying: boolean, catchUpSeconds: number | null): string {
-  if (isCommitted) return 'nothing left to apply';
-  // Nothing has caught up before everything is copied.
-  if (copying) return 'changes are applied after the copy';
-  if (catchUpSeconds === null) return 'behind the source';
-  return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }
 
 function figure(

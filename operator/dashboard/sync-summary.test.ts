@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import type { SyncVerificationStatus } from '../api/sync-verification.ts';
 import { verification } from '../verification/testing/worlds.ts';
-import { verificationSummaryOf } from './sync-summary.ts';
+import type { ClusterSyncStatus } from '../api/clustersync.ts';
+import { clusterSync } from '../clustersync/testing/worlds.ts';
+import { summaryOf, verificationSummaryOf } from './sync-summary.ts';
 
 describe('the row of a SyncVerification', () => {
   it('has a verdict as long as that is about the present sync', () => {
@@ -16,4 +18,68 @@ describe('the row of a SyncVerification', () => {
     assert.deepEqual(verdicts, ['equal', 'different', null]);
     assert.equal(verificationSummaryOf(verification()).verdict, null);
   });
+
+  it('knows of no difference, and of none missing, before anything is compared', () => {
+    assert.equal(verificationSummaryOf(verification()).mismatches, null);
+    const status = { phase: 'Checking', mismatches: { total: 0 } } as SyncVerificationStatus;
+    assert.equal(verificationSummaryOf(verification(status)).mismatches, 0);
+  });
+});
+
+describe('the row of a ClusterSync', () => {
+  type Given = readonly (readonly [type: string, status: 'True' | 'False' | 'Unknown'])[];
+  const cases: readonly (readonly [Given, string, string, boolean])[] = [
+    [[], 'working', 'Pending', false],
+    [[['Ready', 'False']], 'working', 'Ready', false],
+    [[['Ready', 'True']], 'ready', 'Ready', false],
+    [
+      [
+        ['Ready', 'True'],
+        ['ReadyToCommit', 'True'],
+      ],
+      'ready',
+      'Ready',
+      true,
+    ],
+    [
+      [
+        ['Ready', 'True'],
+        ['ReadyToCommit', 'False'],
+      ],
+      'ready',
+      'Ready',
+      false,
+    ],
+    [
+      [
+        ['Ready', 'True'],
+        ['ReadyToCommit', 'Unknown'],
+      ],
+      'ready',
+      'Ready',
+      false,
+    ],
+    [
+      [
+        ['Ready', 'False'],
+        ['Stalled', 'True'],
+      ],
+      'stalled',
+      'Stalled',
+      false,
+    ],
+  ];
+  for (const [given, kind, reason, isReady] of cases) {
+    const what = given.map((one) => one.join(' ')).join(', ');
+    it(`is ${kind} and ${isReady ? '' : 'not '}to be committed with ${what || 'no condition'}`, () => {
+      const conditions = given.map(([type, status]) => ({
+        ...{ type, status, reason: type, message: `of ${type}` },
+        lastTransitionTime: '2026-01-01T00:00:00Z',
+      }));
+      const status = { phase: 'ChangeApplication', conditions } as ClusterSyncStatus;
+      const { readiness, commitReadiness } = summaryOf(clusterSync({}, status), []);
+      assert.deepEqual([readiness.kind, readiness.reason], [kind, reason]);
+      assert.equal(commitReadiness.isReady, isReady);
+    });
+  }
 });

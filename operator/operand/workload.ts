@@ -69,7 +69,7 @@ export interface OperandObjects {
 /** Annotation with a hash of what the operator has applied: reveals fields that it no longer wants. */
 const intentHashAnnotation = 'clustersync.dev/intent-hash';
 /** On pods that serve HTTPS: for scrapers of their metrics. */
-const schemeAnnotation = 'clustersync.dev/scheme';
+export const schemeAnnotation = 'clustersync.dev/scheme';
 
 const nameServerPorts = ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol }));
 

@@ -12,8 +12,8 @@ import {
 import type { Series } from './promql.ts';
 import { verificationAlertCases } from './verification-alert-cases.ts';
 
-function leader(target: typeof operator, values: Series['values']): Series {
-  return of(target, 'leader_election_master_status', { name: 'clustersync' }, values);
+function leader(target: typeof operator, values: Series['values'], name = 'clustersync'): Series {
+  return of(target, 'leader_election_master_status', { name }, values);
 }
 
 function watched(namespace: string, values: Series['values']): Series {
@@ -24,8 +24,8 @@ function owned(namespace: string, values: Series['values'], target = operator): 
   return of({ ...target, namespace }, 'clustersync_operator_namespace_owned', {}, values);
 }
 
-function reconcileErrors(values: Series['values']): Series {
-  const labels = { controller: 'clustersync' };
+function reconcileErrors(values: Series['values'], controller = 'clustersync'): Series {
+  const labels = { controller };
   return of(operator, 'controller_runtime_reconcile_errors_total', labels, values);
 }
 
@@ -95,9 +95,26 @@ export const alertCases: readonly AlertCase[] = [
     firesAtMinute: 5,
   },
   {
+    alert: 'ClustersyncOperatorDown',
+    what: 'another operator leads in the namespace',
+    series: [leader(operator, times(12, 1), 'other')],
+    firesAtMinute: 5,
+  },
+  {
     alert: 'ClustersyncReconcileErrors',
     what: 'reconciles fail again and again',
     series: [reconcileErrors(Array.from({ length: 25 }, (_, minute) => minute))],
+    firesAtMinute: 16,
+  },
+  {
+    alert: 'ClustersyncReconcileErrors',
+    what: 'reconciles of verifications fail again and again',
+    series: [
+      reconcileErrors(
+        Array.from({ length: 25 }, (_, minute) => minute),
+        'syncverification',
+      ),
+    ],
     firesAtMinute: 16,
   },
   {

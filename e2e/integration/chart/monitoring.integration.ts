@@ -126,6 +126,17 @@ describe('the monitoring of the chart', () => {
     }
   });
 
+  it('is critical where somebody may have to get up for it', () => {
+    const critical = rules.filter(({ labels }) => labels['severity'] === 'critical');
+    assert.deepEqual(
+      critical.map(({ alert }) => alert),
+      [
+        ...['OperatorDown', 'Stalled', 'CommitHangs', 'OplogWindowShort', 'OplogRunningOut'],
+        'VerificationDifferent',
+      ].map((name) => `Clustersync${name}`),
+    );
+  });
+
   it('has cases of both kinds for every alert', () => {
     for (const { alert } of rules) {
       const cases = alertCases.filter((each) => each.alert === alert);

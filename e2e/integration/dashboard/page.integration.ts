@@ -348,6 +348,21 @@ describe('the page of the dashboard, in Chromium', () => {
     stalled.resolve(undefined);
   });
 
+  it('is not live any longer where nothing more comes over its connection', async () => {
+    await dashboard.serve(30);
+    await using watched = await dashboard.open();
+    const { page } = watched;
+    await page.waitForSelector('.is-live');
+    await page.clock.install();
+    const key = dashboard.keyOf('ChangeApplication');
+    // What comes begins the time of the silence again, by the clock of the test.
+    dashboard.source.change(key, { source: 'another-source' });
+    await page.getByText('another-source').first().waitFor();
+    await page.clock.fastForward(46_000);
+    await page.waitForSelector('.is-reconnecting');
+    await page.waitForSelector('.is-live');
+  });
+
   it('continues by itself when the operator comes back', async () => {
     await dashboard.serve(30);
     await using watched = await dashboard.open();

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { commitWords, lagNote } from './figure-words.ts';
+import { rowOf } from './testing/rows.ts';
+
+const ready = { isReady: true, message: 'every instance can commit' };
+const copying = rowOf('a', { phase: 'InitialCopy', copiedBytes: 10, percent: 1 });
+const committed = rowOf('a', { phase: 'Committed' });
+
+describe('the figure of the commit', () => {
+  it('is ready only if a commit is, and says why it is not', () => {
+    assert.deepEqual(commitWords(rowOf('a', { commitReadiness: ready }), []), {
+      word: 'Ready',
+      note: 'every instance can commit',
+    });
+    assert.deepEqual(commitWords(rowOf('a'), []), { word: 'Not yet', note: 'the lag is 20 s' });
+    assert.deepEqual(commitWords(copying, []), {
+      word: 'Not yet',
+      note: 'the copy must be complete first',
+    });
+  });
+
+  it('does not call a destination complete that differs', () => {
+    const notes = (['equal', 'different', null] as const).map((verdict) => {
+      const { word, note } = commitWords(committed, [{ verdict: 'equal' }, { verdict }]);
+      return `${word}: ${note}`;
+    });
+    const complete = 'Done: the destination is complete';
+    assert.deepEqual(notes, [complete, 'Done: but the data differs', complete]);
+  });
+});
+
+describe('the note of the lag', () => {
+  it('says that it has caught up only if that is known, and after the copy', () => {
+    const notes = [rowOf('a'), copying, committed].map((row) =>
+      [0, 90, null].map((seconds) => lagNote(row, seconds)),
+    );
+    assert.deepEqual(notes, [
+      ['caught up', 'caught up in 1 min 30 s', 'behind the source'],
+      Array.from({ length: 3 }, () => 'changes are applied after the copy'),
+      Array.from({ length: 3 }, () => 'nothing left to apply'),
+    ]);
+  });
+});

@@ -1,0 +1,26 @@
+import { durationText } from '../../service/quantities.ts';
+import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
+import { isCopying } from './phase.ts';
+
+/** The figure `Commit`: a word, and a note, which may be the tool's. */
+export function commitWords(
+  row: SyncRow,
+  verifications: readonly Pick<VerificationSummary, 'verdict'>[],
+): { readonly word: string; readonly note: string } {
+  const { isReady, message } = row.commitReadiness;
+  if (row.phase === 'Committed') {
+    const differs = verifications.some(({ verdict }) => verdict === 'different');
+    return { word: 'Done', note: differs ? 'but the data differs' : 'the destination is complete' };
+  }
+  const word = isReady ? 'Ready' : 'Not yet';
+  return { word, note: isCopying(row) ? 'the copy must be complete first' : message };
+}
+
+/** The note of the figure `Lag`. @param catchUpSeconds - null if it is not known. */
+export function lagNote(row: SyncRow, catchUpSeconds: number | null): string {
+  if (row.phase === 'Committed') return 'nothing left to apply';
+  // Nothing has caught up before everything is copied.
+  if (isCopying(row)) return 'changes are applied after the copy';
+  if (catchUpSeconds === null) return 'behind the source';
+  return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
+}
