@@ -251,6 +251,17 @@ describe('the rules of the custom resources, on a real API server', () => {
         },
         /key\[0\]/,
       ],
+      [
+        'a collection that is sharded twice',
+        {
+          sharding: {
+            shardingEntries: ['hashed', 1].map((kind) => {
+              return { database: 'a', collection: 'b', shardCollection: { key: [{ a: kind }] } };
+            }),
+          },
+        },
+        /shardingEntries\[1\].*[Dd]uplicate/,
+      ],
       ['an unknown state', { state: 'Reversed' }, /state/],
       ['an unknown value of buildIndexes', { buildIndexes: 'later' }, /buildIndexes/],
       [
