@@ -8,8 +8,9 @@ import { syncerApi, type SyncerCommand, type SyncerProgress } from './clustersyn
 import { HoldKeeper } from './commit/hold-keeper.ts';
 import { Workloads } from './commit/workloads.ts';
 import { operandStoreOf, type OperatorRuntime } from './operator-runtime.ts';
+import { commandRule } from './work-namespaces.ts';
 import { Controller, type Reconcile } from './kube/controller.ts';
-import { objectKey, parseKey, type KubeObject } from './kube/resource.ts';
+import { objectKey, type KubeObject } from './kube/resource.ts';
 import { LeaseBook } from './leases/lease-book.ts';
 import { LatestStatuses } from './operand/latest-statuses.ts';
 import type { ObjectLookup } from './operand/object-cache.ts';
@@ -172,8 +173,7 @@ function runController<P, C extends string>(
   const add = (key: string, isUrgent = false): void => {
     controller.queue.add(key, isUrgent);
   };
-  const mayCommand = (key: string): boolean =>
-    mayAct() && namespaces.mayWork(parseKey(key).namespace ?? '');
+  const mayCommand = commandRule(mayAct, namespaces);
   const monitor = new OperandMonitor({ api, onChange: add, logger, turns, mayCommand });
   const { reconciler, background } = reconcilerOf(monitor, add);
   const cached = (): string[] => objects.list().map(({ metadata }) => objectKey(metadata));

@@ -1,3 +1,4 @@
+import { parseKey } from './kube/resource.ts';
 import type { OwnedNamespaces } from './leases/owned-namespaces.ts';
 import type { WatchedNamespaces } from './operand/watched-namespaces.ts';
 
@@ -25,4 +26,15 @@ export function workNamespaces(
       owned.onChange(listener);
     },
   };
+}
+
+/**
+ * Whether an object's processes may be commanded at the time of the call: by the operator that acts, in a namespace in which it may
+ * work. A command waits for its connection, and either may have changed by then.
+ */
+export function commandRule(
+  mayAct: () => boolean,
+  { mayWork }: Pick<WorkNamespaces, 'mayWork'>,
+): (key: string) => boolean {
+  return (key) => mayAct() && mayWork(parseKey(key).namespace ?? '');
 }

@@ -68,6 +68,7 @@ describe('a hostile pod', () => {
       body = answer;
       asked = 0;
       await using monitor = new OperandMonitor<SyncerProgress, SyncerCommand>({
+        mayCommand: () => true,
         api: { ...syncerApi, intervalMs: () => 10 },
         onChange: () => undefined,
         logger: createLogger('test', 'fatal'),

@@ -18,7 +18,7 @@ import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { SecretValue } from '../operand/credentials.ts';
 import { secretsHashOf } from '../operand/operand-secrets.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
-import { StatusWriter } from '../operand/status-writer.ts';
+import { StatusWriter, type WriteResult } from '../operand/status-writer.ts';
 import type { OperandSettings } from '../operand/workload.ts';
 import type { CommitWorld } from './commit-facts.ts';
 import { decide, type Decision, type World } from './decide.ts';
@@ -28,6 +28,7 @@ import { destinationProof, type DestinationProof, type ProofInput } from './dest
 import type { DestinationWish } from './destination-keys.ts';
 import { LostPodKeeper } from './lost-pod-keeper.ts';
 import { isAtRest, isLetGo } from './on-record.ts';
+import { delayAfter, nextStepMs, releaseAgainMs } from './requeue-delay.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
 import type { SourceTopologies, SourceView } from './source-topologies.ts';
@@ -68,11 +69,6 @@ interface KnownString {
 
 /** What a pass has seen in addition to what it always reads. */
 type Seen = Pick<World, 'rejection' | 'nodes' | 'undeleted'>;
-
-/** How long to wait for pods that are terminating. */
-const releaseAgainMs = 1_000;
-/** Keeps a step that others undo immediately from busying the operator. */
-const nextStepMs = 100;
 
 /** Reads the world, asks {@link decide} what to do, and does it. */
 export class ClusterSyncReconciler {
@@ -159,18 +155,14 @@ export class ClusterSyncReconciler {
     // It has come to be due in this pass.
     if (this.#isBeforePublishing(clusterSync, commit)) return { requeueAfterMs: nextStepMs };
     if (!decision.isStatusPending) this.#present.set(key, { ...clusterSync, status });
-    let delayMs = Math.min(requeueAfterMs, isLeft ? releaseAgainMs : Infinity);
+    let result: WriteResult | undefined;
     if (!decision.isStatusPending || !clusterSync.status) {
-      const result = await this.#status.write(clusterSync, status, signal);
+      result = await this.#status.write(clusterSync, status, signal);
       if (result.kind === 'written') {
         for (const event of events) recorder.record({ ...event, regarding: cached });
       }
-      // What waits for this status to be on record would be looked at again and again.
-      if (result.kind === 'deferred')
-        delayMs =
-          delayMs === 0 ? result.forMs : Math.max(nextStepMs, Math.min(delayMs, result.forMs));
     }
-    if (!isChange(commit)) return { requeueAfterMs: delayMs };
+    if (!isChange(commit)) return { requeueAfterMs: delayAfter(requeueAfterMs, isLeft, result) };
     await take(commit);
     return { requeueAfterMs: nextStepMs };
   }

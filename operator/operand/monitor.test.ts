@@ -21,6 +21,8 @@ class Processes {
   readonly clock = new FakeClock();
   readonly sent: string[] = [];
   mayCommand = true;
+  /** What the client of the processes throws, against its contract. */
+  failure: Error | undefined;
   /** What a command waits for before it is sent. */
   connected: Promise<void> = Promise.resolve();
   /** What an answer to a question waits for. */
@@ -33,6 +35,7 @@ class Processes {
         askProgress: async (target, signal) => await this.#answer(target, signal),
         sendCommand: async ({ baseUrl }, { name }, { assertMaySend }) => {
           await this.connected;
+          if (this.failure) throw this.failure;
           try {
             assertMaySend();
           } catch (error) {
@@ -69,6 +72,7 @@ class Processes {
     const asked = (this.asked.get(baseUrl) ?? 0) + 1;
     this.asked.set(baseUrl, asked);
     await this.answering;
+    if (this.failure) throw this.failure;
     if (baseUrl === 'silent') {
       await new Promise((_, reject) => {
         signal.addEventListener('abort', () => {
@@ -81,6 +85,31 @@ class Processes {
 }
 
 describe('OperandMonitor', () => {
+  it('asks again, and sends further commands, after an answer that nobody could read', async () => {
+    const processes = new Processes();
+    const { monitor, clock, asked, sent } = processes;
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(500);
+    const observed = () => monitor.observations('shop/orders').get('one');
+    processes.failure = new Error('a length of -1');
+    await clock.advance(1_000);
+    assert.equal(observed()?.unreachable?.description, 'a length of -1');
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(10);
+    const { command } = observed() ?? {};
+    assert.ok(command?.kind === 'refused');
+    assert.deepEqual([command.error.isUnanswered, command.error.isLasting], [true, false]);
+    processes.failure = undefined;
+    const before = asked.get('quick') ?? 0;
+    await clock.advance(3_000);
+    assert.ok((asked.get('quick') ?? 0) > before);
+    assert.equal(observed()?.unreachable, undefined);
+    monitor.send('shop/orders', 'one', { name: 'resume', body: {} });
+    await clock.advance(10);
+    assert.deepEqual(sent, ['resume to quick']);
+    await monitor[Symbol.asyncDispose]();
+  });
+
   it('asks the others in their rhythm, and sends them commands, while one does not answer', async () => {
     const processes = new Processes();
     const { monitor, clock, asked, changed } = processes;

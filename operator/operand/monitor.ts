@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { messageOf, toSyncError } from '../../service/errors.ts';
 import type { Logger } from '../../service/logger.ts';
 import type { ApiTarget } from '../../sync-api/http-client.ts';
 import { systemClock, type Clock } from '../kube/clock.ts';
@@ -59,11 +60,8 @@ export interface MonitorOptions<P, C extends string> {
   /** Receives the key of an object when there is news about it. */
   readonly onChange: (key: string) => void;
   readonly logger: Logger;
-  /**
-   * Called with the object's key before a command is sent, and again once connected: if false, the command is not sent. By default all are
-   * sent.
-   */
-  readonly mayCommand?: (key: string) => boolean;
+  /** Called with the object's key before a command is sent, and again once connected: if false, the command is not sent. */
+  readonly mayCommand: (key: string) => boolean;
   /** When requests may begin: shared with others that ask pods. Its own by default. */
   readonly turns?: QuestionTurns;
   readonly clock?: Clock;
@@ -159,7 +157,7 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       }
     });
     const send = (command: Command<C>): void => {
-      if (observation.command?.kind === 'sending' || !this.#mayCommand(key)) return;
+      if (observation.command?.kind === 'sending' || !this.#options.mayCommand(key)) return;
       const former = lastOf(observation, command.name);
       const formerCommands = formerOnce(observation, command.name);
       update({ command: { ...identityOf(command), kind: 'sending' }, formerCommands });
@@ -169,10 +167,6 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
       });
     };
     return { target, stop, send, observation: () => observation };
-  }
-
-  #mayCommand(key: string): boolean {
-    return this.#options.mayCommand?.(key) ?? true;
   }
 
   #intervalMs({ answer, command }: Observation<P, C>): number {
@@ -193,7 +187,14 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     let askedMs = 0;
     const answer = await this.#turns.ask(key, signal, async () => {
       askedMs = this.#clock.wallMs();
-      return await this.#options.api.askProgress(target, signal);
+      try {
+        return await this.#options.api.askProgress(target, signal);
+      } catch (error) {
+        // An answer that nobody can read must not end the questions: the last one would count as current for ever.
+        signal.throwIfAborted();
+        this.#options.logger.error({ err: error }, 'the answer cannot be read');
+        return { kind: 'unreachable', description: messageOf(error) } as const;
+      }
     });
     if (answer.kind === 'unreachable') {
       const sinceMs = current().unreachable?.sinceMs ?? askedMs;
@@ -214,12 +215,22 @@ export class OperandMonitor<P, C extends string> implements AsyncDisposable {
     const { api, logger } = this.#options;
     const { name, request } = command;
     const identity = identityOf(command);
-    const answer = await api.sendCommand(target, command, {
-      assertMaySend: () => {
-        if (!this.#mayCommand(key)) throw new Error('another process may command it by now');
-      },
-      signal,
-    });
+    let answer: CommandOutcome;
+    try {
+      answer = await api.sendCommand(target, command, {
+        assertMaySend: () => {
+          if (!this.#options.mayCommand(key))
+            throw new Error('another process may command it by now');
+        },
+        signal,
+      });
+    } catch (error) {
+      // As what is being sent, it would keep every further command from the process.
+      signal.throwIfAborted();
+      const { name: errorName, message } = toSyncError(error);
+      const known = { name: errorName, description: message, isLasting: false } as const;
+      answer = { kind: 'refused', error: { ...known, isUnanswered: true } };
+    }
     const endedMs = this.#clock.wallMs();
     if (answer.kind === 'taken') {
       logger.info({ command: name, process: target.process }, 'command taken');

@@ -231,35 +231,11 @@ describe('the rules of the custom resources, on a real API server', () => {
         { includeNamespaces: [{ databaseRegex: { pattern: 'a', options: 'g' } }] },
         /options/,
       ],
-      [
-        'a shard key without fields',
-        {
-          sharding: {
-            shardingEntries: [{ database: 'a', collection: 'b', shardCollection: { key: [] } }],
-          },
-        },
-        /key/,
-      ],
-      [
-        'a shard key with two fields in one entry',
-        {
-          sharding: {
-            shardingEntries: [
-              { database: 'a', collection: 'b', shardCollection: { key: [{ a: 1, b: 1 }] } },
-            ],
-          },
-        },
-        /key\[0\]/,
-      ],
+      ['a shard key without fields', sharded([]), /key/],
+      ['a shard key with two fields in one entry', sharded([{ a: 1, b: 1 }]), /key\[0\]/],
       [
         'a collection that is sharded twice',
-        {
-          sharding: {
-            shardingEntries: ['hashed', 1].map((kind) => {
-              return { database: 'a', collection: 'b', shardCollection: { key: [{ a: kind }] } };
-            }),
-          },
-        },
+        sharded([{ a: 'hashed' }], [{ a: 1 }]),
         /shardingEntries\[1\].*[Dd]uplicate/,
       ],
       ['an unknown state', { state: 'Reversed' }, /state/],
@@ -421,3 +397,11 @@ describe('the rules of the custom resources, on a real API server', () => {
     verificationRules(server);
   });
 });
+
+/** A spec in which one collection is sharded by each of these keys. */
+function sharded(...keys: readonly (readonly object[])[]): object {
+  const entryOf = (key: readonly object[]): object => {
+    return { database: 'a', collection: 'b', shardCollection: { key } };
+  };
+  return { sharding: { shardingEntries: keys.map(entryOf) } };
+}
