@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { BSON, type Document } from 'mongodb';
+import { documentSequence } from './document-sequence.ts';
 import { guardedConnection } from './guarded-connection.ts';
 import { elementsOf } from './raw-bson.ts';
 import { RawValue } from './raw-value.ts';
@@ -47,7 +49,7 @@ describe('WriteGuard', () => {
     await pair[Symbol.asyncDispose]();
   });
 
-  function open() {
+  function open(compressor?: string) {
     const Guarded = guardedConnection({
       writeGuard: guard,
       isWorkedOn: async () => await Promise.resolve(true),
@@ -56,7 +58,7 @@ describe('WriteGuard', () => {
     const connection = new (class extends Guarded {
       constructor(socket: Socket) {
         super(socket, { hostAddress: 'a:1', id: 1, generation: 0 });
-        Object.assign(this.description, { maxWireVersion: 17 });
+        Object.assign(this.description, { maxWireVersion: 17, compressor });
       }
 
       async run(db: string, command: Document, signal?: AbortSignal): Promise<unknown> {
@@ -164,23 +166,76 @@ describe('WriteGuard', () => {
     await assert.rejects(sending, reason);
   });
 
-  it('lets a large write not come to its end where the right is lost while the network takes it', async () => {
-    const documents = [{ _id: 1, text: 'x'.repeat(16_000_000) }];
-    const [element] = elementsOf(BSON.serialize({ documents }));
-    assert.ok(element);
-    const value = new RawValue('documents', element);
-    const sending = open()('shop', { insert: 'items', documents: value });
-    const isRefused = assert.rejects(sending, refused);
-    // Some of it has arrived; the rest waits to be read.
-    pair.peer.on('error', () => undefined);
-    pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
-    await once(pair.peer, 'data');
-    pair.peer.pause();
-    isMine = false;
-    pair.peer.resume();
-    await isRefused;
-    await once(pair.peer, 'close');
-    const received = Buffer.concat(chunks);
-    assert.ok(received.length > 0 && received.length < received.readInt32LE(0));
+  const text = randomBytes(12_000_000).toString('base64');
+  const [element] = elementsOf(BSON.serialize({ documents: [{ _id: 1, text }] }));
+  assert.ok(element);
+  const value = new RawValue('documents', element);
+  const sequence = documentSequence('documents', [BSON.serialize({ _id: 1, text })]);
+  const large: readonly (readonly [string, object, string | undefined])[] = [
+    ['of a raw value', value, undefined],
+    ['of a sequence of documents', sequence, undefined],
+    ['of a raw value, compressed', value, 'zstd'],
+    ['of a sequence of documents, compressed', sequence, 'zstd'],
+  ];
+  for (const [what, documents, compressor] of large) {
+    it(`lets a large write ${what} not come to its end where the right is lost while the network takes it`, async () => {
+      const sending = open(compressor)('shop', { insert: 'items', documents });
+      const isRefused = assert.rejects(sending, refused);
+      // Some of it has arrived; the rest waits to be read.
+      pair.peer.on('error', () => undefined);
+      pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      await once(pair.peer, 'data');
+      pair.peer.pause();
+      isMine = false;
+      pair.peer.resume();
+      await isRefused;
+      await once(pair.peer, 'close');
+      const received = Buffer.concat(chunks);
+      assert.ok(received.length > 0 && received.length < received.readInt32LE(0));
+    });
+
+    it(`fails with a large write ${what} whose connection is closed while the network takes it`, async () => {
+      const sending = open(compressor)('shop', { insert: 'items', documents });
+      const isOver = assert.rejects(sending);
+      pair.peer.on('error', () => undefined);
+      await once(pair.peer, 'readable');
+      pair.socket.destroy();
+      await isOver;
+    });
+
+    it(`sends a large write ${what} whole where the right is kept`, async () => {
+      const sending = open(compressor)('shop', { insert: 'items', documents });
+      const isOver = assert.rejects(sending);
+      const whole = Promise.withResolvers<undefined>();
+      let received = 0;
+      pair.peer.on('data', (chunk: Buffer) => {
+        chunks.push(chunk);
+        received += chunk.length;
+        if (received >= (chunks[0]?.readInt32LE(0) ?? Infinity)) whole.resolve(undefined);
+      });
+      await whole.promise;
+      assert.equal(received, chunks[0]?.readInt32LE(0));
+      pair.peer.destroy();
+      await isOver;
+    });
+  }
+
+  it('lets nothing of a write be sent where the right is lost while it is compressed', async () => {
+    let isFirst = true;
+    guard.right = {
+      isNeededFor: () => true,
+      confirm: async () => {
+        await Promise.resolve();
+      },
+      require: () => {
+        if (!isFirst) throw refused;
+        isFirst = false;
+      },
+    };
+    await assert.rejects(
+      open('zstd')('shop', { insert: 'items', documents: [{ text: 'x'.repeat(1_000) }] }),
+      refused,
+    );
+    assert.equal(pair.socket.bytesWritten, 0);
   });
 });

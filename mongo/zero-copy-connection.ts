@@ -2,7 +2,7 @@
 // zero-copy-connection.test.ts guards the shape.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { BSON, type Document } from 'mongodb';
+import { BSON, MongoNetworkError, type Document } from 'mongodb';
 import { OpCompressedRequest } from 'mongodb/lib/cmap/commands.js';
 import {
   Connection,
@@ -149,38 +149,56 @@ export class ZeroCopyConnection extends Connection {
 
   async #write(message: Message, options: WriteOptions): Promise<void> {
     const compressor = compressorFor(message, options);
-    if (compressor !== undefined) {
-      await this.#writePacked(message, compressor, options);
-      return;
-    }
     const large = largeValueOf(message);
-    if (!large || options.timeoutContext?.csotEnabled()) {
+    if (compressor === undefined && options.timeoutContext?.csotEnabled()) {
       await super.writeCommand(message, notCompressed(options));
       return;
     }
-    const { head, tail } = await aroundValue(large, message);
-    this.socket.cork();
-    this.socket.write(head);
-    this.socket.write(large.bytes);
-    this.socket.uncork();
-    // A large message takes time, and the network takes everything that it is given, even from a process that was frozen
-    // meanwhile.
-    if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
-    this.assertMaySend();
-    // Waits until the network has taken everything.
-    await super.writeCommand({ toBin: () => [tail] }, options);
-  }
-
-  async #writePacked(
-    message: Message,
-    compressor: Compressor,
-    options: WriteOptions,
-  ): Promise<void> {
-    const large = largeValueOf(message);
     const parts = large ? await withValue(large, message) : await message.toBin();
+    if (compressor === undefined) {
+      await this.#send(parts, options);
+      return;
+    }
     const bytes = await packed(Buffer.concat(parts), compressor, options.zlibCompressionLevel);
     this.assertMaySend();
-    await super.writeCommand({ toBin: () => [bytes] }, notCompressed(options));
+    await this.#send([bytes], options);
+  }
+
+  /**
+   * Sends a message. The end of a large one is held back until the network has taken the rest: that takes time, and the network takes
+   * everything that it is given, even from a process that was frozen meanwhile.
+   */
+  async #send(parts: readonly Uint8Array[], options: WriteOptions): Promise<void> {
+    const length = parts.reduce((sum, part) => sum + part.length, 0);
+    const last = parts.at(-1);
+    if (last === undefined || length < largeBytes) {
+      await super.writeCommand({ toBin: () => [...parts] }, notCompressed(options));
+      return;
+    }
+    this.socket.cork();
+    for (const part of parts.slice(0, -1)) this.socket.write(part);
+    this.socket.write(last.subarray(0, -1));
+    this.socket.uncork();
+    await this.#untilTaken();
+    this.assertMaySend();
+    // Waits until the network has taken everything.
+    await super.writeCommand({ toBin: () => [last.subarray(-1)] }, notCompressed(options));
+  }
+
+  /** Resolves when the network has taken what was written. @throws what has closed the connection. */
+  async #untilTaken(): Promise<void> {
+    if (!this.socket.writableNeedDrain) return;
+    const over = new AbortController();
+    const waiting = { signal: over.signal };
+    // A socket that is destroyed without an error only closes.
+    const closed = once(this.socket, 'close', waiting).then(() => {
+      throw new MongoNetworkError(`the connection to ${this.#server} was closed`);
+    });
+    try {
+      await Promise.race([once(this.socket, 'drain', waiting), closed]);
+    } finally {
+      over.abort();
+    }
   }
 
   /** Called before the end of a large command is sent, without which a server does nothing with it: may throw. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
+import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { canRefuse } from './refusing-indexes.ts';
 
@@ -25,6 +26,12 @@ describe('canRefuse', () => {
     [{ a: 1 }, true, { v: 1 }],
     [{ _id: 1 }, false, { v: 1 }],
   ];
+  it('is false for the index that the sync has made for a shard key', () => {
+    const key = { k: 1, [shardKeyIndexName]: 1 };
+    const spec = decodeIndexSpec(BSON.serialize({ v: 2, name: shardKeyIndexName, key }));
+    assert.equal(canRefuse(spec), false);
+  });
+
   for (const [key, expected, options = {}] of cases) {
     it(`${JSON.stringify({ key, ...options })}: ${expected}`, () => {
       const name = '_id' in key ? '_id_' : 'x';

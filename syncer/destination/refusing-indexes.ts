@@ -3,6 +3,7 @@ import { type Namespace, namespaceText } from '../../mongo/namespace.ts';
 import { bsonType } from '../../mongo/raw-bson.ts';
 import { isIdIndex } from '../../mongo/replicated-form.ts';
 import { readShardIndexes } from '../../mongo/shard-indexes.ts';
+import { shardKeyIndexName } from '../../mongo/shard-key.ts';
 import type { IndexSpec } from '../../mongo/specification.ts';
 import type { Logger } from '../../service/logger.ts';
 import { DestinationCatalog } from './destination-catalog.ts';
@@ -25,7 +26,8 @@ const numericPart = /\.\d+(\.|$)/;
  * path, a symbol under a collation, a Decimal128 in an index of version 1.
  */
 export function canRefuse(spec: IndexSpec): boolean {
-  if (isIdIndex(spec)) return false;
+  // The sync's own, which supports a shard key, has a second field that no document has.
+  if (isIdIndex(spec) || spec.name === shardKeyIndexName) return false;
   const fields = spec.key.elements();
   return (
     fields.length > 1 ||

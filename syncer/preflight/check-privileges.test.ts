@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { checkedRow } from '../../mongo/checked-value.ts';
-import { missingActions } from './check-privileges.ts';
+import { parseStartBody } from '../options/command-bodies.ts';
+import { missingActions, neededActions } from './check-privileges.ts';
 
 describe('missingActions', () => {
   const needed = { cluster: ['listDatabases'], collections: ['find', 'insert'] };
@@ -51,4 +52,16 @@ describe('missingActions', () => {
       assert.deepEqual(missingActions(checkedRow(authInfo, 'authInfo'), needed), missing);
     });
   }
+});
+
+describe('neededActions', () => {
+  it('has those of a sharded destination, which shows its indexes by shard', () => {
+    const options = parseStartBody({ source: 'cluster0', destination: 'cluster1' });
+    const of = (kind: 'replicaSet' | 'sharded'): ReadonlySet<string> =>
+      new Set(neededActions('destination', options, kind).collections);
+    assert.deepEqual(
+      [...of('sharded')].filter((action) => !of('replicaSet').has(action)),
+      ['enableSharding', 'splitChunk', 'moveChunk', 'indexStats'],
+    );
+  });
 });

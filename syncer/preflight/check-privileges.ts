@@ -93,7 +93,7 @@ async function readAuthInfo(cluster: ClusterClient, signal: AbortSignal): Promis
   return (await runCommand(cluster.admin, command, { signal })).field('authInfo');
 }
 
-function neededActions(
+export function neededActions(
   side: PrivilegesSubject['side'],
   options: StartOptions,
   destinationKind: Topology['kind'],
@@ -121,7 +121,10 @@ function sourceActions({ enableUserWriteBlocking }: StartOptions): NeededActions
 /** What a destination needs in addition: a sharded one must shard and spread collections, and see what its shards write. */
 const actionsOfKind: Readonly<Record<Topology['kind'], NeededActions>> = {
   replicaSet: { cluster: [], collections: [] },
-  sharded: { cluster: ['inprog'], collections: ['enableSharding', 'splitChunk', 'moveChunk'] },
+  sharded: {
+    cluster: ['inprog'],
+    collections: ['enableSharding', 'splitChunk', 'moveChunk', 'indexStats'],
+  },
 };
 
 function destinationActions(

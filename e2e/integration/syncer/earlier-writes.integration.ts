@@ -202,6 +202,8 @@ describe('operations that the destination still works on', () => {
     await using other = connect('other');
     await using destination = connect('syncer');
     await runCommand(other.decoded.db('shop'), { create: 'items' }, { signal });
+    // It is connected before the command becomes slow.
+    await runCommand(destination.admin, { ping: 1 }, { signal });
     const logged: string[] = [];
     const logger = createLogger('syncer', 'info', (line) => logged.push(line));
     const isSlow = await delayNext(pair.destination, 'renameCollection', 3_000, { id: 'other' });

@@ -91,6 +91,20 @@ describe('what was done under a primary that is gone', () => {
     });
   }
 
+  /** Makes another member primary; the client knows it then, so that no error of its next command tells it. */
+  async function changePrimary(client: ClusterClient): Promise<void> {
+    const primary = async (): Promise<unknown> => {
+      const { me, isWritablePrimary } = await client.decoded.db('admin').command({ hello: 1 });
+      return isWritablePrimary === true ? me : undefined;
+    };
+    const former = await primary();
+    await set.stepDown();
+    await until('the client knows the new primary', async () => {
+      const now = await primary().catch(() => undefined);
+      return now !== undefined && now !== former;
+    });
+  }
+
   it('is done again, where a step was repeated', async () => {
     await using client = connect();
     const destination = destinationOf(client, AbortSignal.timeout(240_000), () => undefined);
@@ -98,16 +112,17 @@ describe('what was done under a primary that is gone', () => {
     await destination.step('test', async (attempt) => {
       attempts.push(attempt);
       if (attempt === 0) throw new MongoNetworkError('the connection was lost');
-      if (attempt === 1) await set.stepDown();
+      if (attempt === 1) await changePrimary(client);
     });
-    assert.deepEqual(attempts, [0, 1, 2]);
+    assert.deepEqual(attempts.slice(0, 2), [0, 1]);
+    assert.ok(attempts.length > 2, attempts.join());
   });
 
   it('is not relied on, where earlier writes are waited for', async () => {
     await using client = connect();
     const destination = destinationOf(client, AbortSignal.timeout(240_000), () => undefined);
     const waits = mock.method(destination, 'awaitEarlierWrites', async () => {
-      await set.stepDown();
+      await changePrimary(client);
     });
     await assert.rejects(destination.settleEarlierWrites(), { name: 'ClusterUnreachable' });
     waits.mock.restore();
