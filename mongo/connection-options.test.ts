@@ -154,9 +154,13 @@ describe('checkConnectionString', () => {
       );
   });
 
-  it('reads none where what looks like an option may belong to a password, and one that is escaped', () => {
+  it('reads none where what looks like an option may belong to a password, or that would not be redacted, and one that is escaped', () => {
     for (const uri of [
       'mongodb://u:x@ss?tls=a@host',
+      'mongodb://u:my secret@host/',
+      'mongodb://u:my"secret@host/',
+      'mongodb://u:my\u00a0secret@host/',
+      'mongodb://m y:secret@host/',
       'mongodb://u:x@ss/?tls=a@host/?tls=true',
       'mongodb://u:x@ss/?tls=true&appName=a@host',
     ])
