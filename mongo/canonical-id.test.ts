@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { BSON, BSONSymbol, Code, Decimal128, Double, Int32, Long, ObjectId } from 'mongodb';
 import { canonicalKey } from './canonical-id.ts';
-import { idElement } from './raw-bson.ts';
+import { bsonType, idElement } from './raw-bson.ts';
 
 const keyOf = (value: unknown): string => canonicalKey(idElement(BSON.serialize({ _id: value })));
 
@@ -56,6 +56,18 @@ describe('canonicalKey', () => {
       assert.equal(new Set(values.map(keyOf)).size, 1, values.map(keyOf).join(' '));
     });
   }
+
+  it('is one for arrays whose elements have other names: drivers number them, but a server takes any', () => {
+    const withNames = (...names: readonly string[]): string => {
+      const value = Object.fromEntries(names.map((name, index) => [name, index]));
+      const bytes = Buffer.from(BSON.serialize({ _id: { list: value } }));
+      bytes[bytes.indexOf('\u0003list\0')] = bsonType.array;
+      return canonicalKey(idElement(bytes));
+    };
+    assert.equal(withNames('0', '1'), withNames('5', '7'));
+    assert.equal(withNames('0', '1'), keyOf({ list: [0, 1] }));
+    assert.notEqual(withNames('0', '1'), withNames('0'));
+  });
 
   it('tells values apart that the server tells apart', () => {
     const id = new ObjectId();

@@ -34,8 +34,9 @@ export function canonicalKey(
     case bsonType.symbol:
       return `s${stringValue({ ...element, name: '' })}`;
     case bsonType.document:
+      return `o${canonicalElements(element)}`;
     case bsonType.array:
-      return `${element.type === bsonType.array ? 'a' : 'o'}${canonicalElements(element)}`;
+      return `a${canonicalElements(element, true)}`;
     case bsonType.codeWithScope:
       return canonicalCode(element);
     case bsonType.null:
@@ -54,10 +55,15 @@ function canonicalCode({ bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>):
   return `c${code.length}:${code}${canonicalElements({ bytes, offset: codeEnd })}`;
 }
 
-function canonicalElements({ bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>): string {
+/** @param isArray - the server's keys do not have the names of the elements of an array (fingerprints.integration.ts). */
+function canonicalElements(
+  { bytes, offset }: Pick<RawElement, 'bytes' | 'offset'>,
+  isArray = false,
+): string {
   const parts = elementsOf(bytes, offset).map((element) => {
     const key = canonicalKey(element);
-    return `${element.name.length}:${element.name}${key.length}:${key}`;
+    const name = isArray ? '' : element.name;
+    return `${name.length}:${name}${key.length}:${key}`;
   });
   return parts.join('');
 }

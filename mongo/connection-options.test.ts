@@ -166,6 +166,17 @@ describe('checkConnectionString', () => {
     assert.equal(escaped.searchParams.get('appName'), 'a@b');
   });
 
+  it('reads none whose password would not be redacted in a text', () => {
+    for (const uri of [
+      'mongodb://u:my secret@host/',
+      'mongodb://u:my"secret@host/',
+      'mongodb://u:my\u00a0secret@host/',
+      'mongodb://m y:secret@host/',
+    ])
+      assert.equal(parseConnectionString(uri), undefined, uri);
+    assert.deepEqual(parseConnectionString('mongodb://u:my%20secret@host/')?.hosts, ['host']);
+  });
+
   it('finds no host in a password, wherever that has which characters', () => {
     const piece = fc.stringMatching(/^[g-z]{6}$/).map((text) => `secret${text}`);
     const separator = fc.constantFrom(

@@ -191,13 +191,15 @@ const maxHosts = 100;
 /**
  * The parts of a connection string; undefined for anything else, including one that is too long, and one where the end of a
  * password may have been found too early: in `user:pa@ss/word@host`, `ss` is not a host, and must not be called, looked up or
- * shown to anybody.
+ * shown to anybody. Neither is one whose password has white space or a double quotation mark, at which a URI in a text ends: it
+ * would not be redacted there. All of these are written with `%`.
  */
 export function parseConnectionString(uri: string): ConnectionString | undefined {
   if (uri.length > maxLength) return undefined;
   try {
     const parsed = new ConnectionString(uri);
-    return parsed.hosts.length > maxHosts || isAmbiguous(parsed) ? undefined : parsed;
+    if (parsed.hosts.length > maxHosts || isAmbiguous(parsed)) return undefined;
+    return /[\s"]/.test(uri.slice(0, uri.lastIndexOf('@') + 1)) ? undefined : parsed;
   } catch {
     // The parser's message may quote the text, password and all.
     return undefined;

@@ -21,6 +21,8 @@ describe('WriteGuard', () => {
   let commands: string[];
   let isMine: boolean;
   let chunks: Buffer[];
+  /** How many writes were lost with their connections. */
+  let lost: number;
 
   beforeEach(async () => {
     pair = await openSocketPair();
@@ -29,6 +31,7 @@ describe('WriteGuard', () => {
     commands = [];
     isMine = true;
     chunks = [];
+    lost = 0;
     guard.right = {
       isNeededFor: ({ db, name, target }) => {
         commands.push(`${name} ${String(target)} in ${db}`);
@@ -53,12 +56,14 @@ describe('WriteGuard', () => {
     const Guarded = guardedConnection({
       writeGuard: guard,
       isWorkedOn: async () => await Promise.resolve(true),
-      lostWrite: () => undefined,
+      lostWrite: () => {
+        lost += 1;
+      },
     });
     const connection = new (class extends Guarded {
       constructor(socket: Socket) {
         super(socket, { hostAddress: 'a:1', id: 1, generation: 0 });
-        Object.assign(this.description, { maxWireVersion: 17, compressor });
+        Object.assign(this.description, { maxWireVersion: 17, serverConnectionId: 7n, compressor });
       }
 
       async run(db: string, command: Document, signal?: AbortSignal): Promise<unknown> {
@@ -122,6 +127,24 @@ describe('WriteGuard', () => {
     await assert.rejects(open()('shop', { create: 'items' }), refused);
     assert.equal(pair.socket.bytesWritten, 0);
   });
+
+  // Each command by which the syncer changes a deployment.
+  for (const name of [
+    ...['insert', 'update', 'delete', 'findAndModify'],
+    ...['create', 'createIndexes', 'collMod', 'convertToCapped'],
+    ...['drop', 'dropDatabase', 'dropIndexes', 'renameCollection', 'setUserWriteBlockMode'],
+  ]) {
+    it(`lets nothing be sent of ${name} where it refuses, and tells of one whose connection is lost`, async () => {
+      isMine = false;
+      await assert.rejects(open()('shop', { [name]: 'items' }), refused);
+      assert.equal(pair.socket.bytesWritten, 0);
+      await pair[Symbol.asyncDispose]();
+      pair = await openSocketPair();
+      isMine = true;
+      assert.ok(await isSent('shop', { [name]: 'items' }));
+      assert.equal(lost, 1);
+    });
+  }
 
   it('is asked once more when all is ready to be sent', async () => {
     guard.right = {

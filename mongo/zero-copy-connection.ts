@@ -2,7 +2,7 @@
 // zero-copy-connection.test.ts guards the shape.
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
-import { BSON, MongoNetworkError, type Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 import { OpCompressedRequest } from 'mongodb/lib/cmap/commands.js';
 import {
   Connection,
@@ -179,26 +179,10 @@ export class ZeroCopyConnection extends Connection {
     for (const part of parts.slice(0, -1)) this.socket.write(part);
     this.socket.write(last.subarray(0, -1));
     this.socket.uncork();
-    await this.#untilTaken();
+    if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
     this.assertMaySend();
     // Waits until the network has taken everything.
     await super.writeCommand({ toBin: () => [last.subarray(-1)] }, notCompressed(options));
-  }
-
-  /** Resolves when the network has taken what was written. @throws what has closed the connection. */
-  async #untilTaken(): Promise<void> {
-    if (!this.socket.writableNeedDrain) return;
-    const over = new AbortController();
-    const waiting = { signal: over.signal };
-    // A socket that is destroyed without an error only closes.
-    const closed = once(this.socket, 'close', waiting).then(() => {
-      throw new MongoNetworkError(`the connection to ${this.#server} was closed`);
-    });
-    try {
-      await Promise.race([once(this.socket, 'drain', waiting), closed]);
-    } finally {
-      over.abort();
-    }
   }
 
   /** Called before the end of a large command is sent, without which a server does nothing with it: may throw. */

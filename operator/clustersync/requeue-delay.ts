@@ -8,7 +8,7 @@ export const nextStepMs = 100;
 /**
  * When a ClusterSync is looked at again after a pass.
  * @param requeueAfterMs - as the decision asks for.
- * @param isLeft - whether a former ClusterSync of its name has left something that is yet to be released.
+ * @param isLeft - whether a deleted ClusterSync of its name has left something that is yet to be released.
  * @param written - what became of its status; undefined if it was not to be written.
  */
 export function delayAfter(
