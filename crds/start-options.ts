@@ -22,15 +22,7 @@ const kept = [
 ];
 
 /** Keywords that are translated, that a structural schema expresses by its form, or that are about the command line. */
-const translated = [
-  'x-flag',
-  'x-unique-by',
-  '$ref',
-  'properties',
-  'items',
-  'additionalProperties',
-  'allOf',
-];
+const translated = ['x-flag', '$ref', 'properties', 'items', 'additionalProperties', 'allOf'];
 
 /**
  * The start options of a CustomResourceDefinition, from the JSON Schema of the body of POST /start.
@@ -105,10 +97,6 @@ function toStructural(schema: SchemaNode, root: SchemaNode, path: string): Schem
     node['properties'] = mapValues(properties, (property, name) =>
       toStructural(property, root, `${path}.${name}`),
     );
-  }
-  if ('x-unique-by' in schema) {
-    node['x-kubernetes-list-type'] = 'map';
-    node['x-kubernetes-list-map-keys'] = schema['x-unique-by'];
   }
   if (items) node['items'] = toStructural(items, root, `${path}[]`);
   if (typeof additionalProperties === 'object') {

@@ -172,9 +172,12 @@ describe('checkConnectionString', () => {
       'mongodb://u:my"secret@host/',
       'mongodb://u:my\u00a0secret@host/',
       'mongodb://m y:secret@host/',
+      'mongodb://host/?tls=true&tlsCertificateKeyFilePassword=my secret',
+      'mongodb://u:p@host/?proxyPassword=my"secret',
     ])
       assert.equal(parseConnectionString(uri), undefined, uri);
-    assert.deepEqual(parseConnectionString('mongodb://u:my%20secret@host/')?.hosts, ['host']);
+    for (const uri of ['mongodb://u:my%20secret@host/', 'mongodb://u:p@host/?appName=my app'])
+      assert.deepEqual(parseConnectionString(uri)?.hosts, ['host'], uri);
   });
 
   it('finds no host in a password, wherever that has which characters', () => {

@@ -144,7 +144,7 @@ export function checkConnectionString(
   if (!parsed) {
     throw new SyncError(
       'InvalidOption',
-      `${option} cannot be read (mongodb://... is expected, with %40 for each @ in a password or an option)`,
+      `${option} cannot be read (mongodb://... is expected, with %40 for each @ and %20 for each blank in a password or an option)`,
     );
   }
   if (refusesFiles && parsed.hosts.some((host) => socketPath.test(host))) {
@@ -199,12 +199,17 @@ export function parseConnectionString(uri: string): ConnectionString | undefined
   try {
     const parsed = new ConnectionString(uri);
     if (parsed.hosts.length > maxHosts || isAmbiguous(parsed)) return undefined;
-    return /[\s"]/.test(uri.slice(0, uri.lastIndexOf('@') + 1)) ? undefined : parsed;
+    const secrets = [uri.slice(0, uri.lastIndexOf('@') + 1), ...(uri.match(secretOption) ?? [])];
+    return secrets.some((text) => /[\s"]/.test(text)) ? undefined : parsed;
   } catch {
     // The parser's message may quote the text, password and all.
     return undefined;
   }
 }
+
+/** An option whose value is secret, as in `service/redact.ts`. */
+const secretOption =
+  /[?&](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=[^&]*/gi;
 
 /** Text before an `@` after the hosts may belong to a password: in the value of an option it is written as %40. */
 function isAmbiguous({ hosts, pathname, search, hash }: ConnectionString): boolean {

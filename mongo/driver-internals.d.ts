@@ -39,6 +39,7 @@ declare module 'mongodb/lib/cmap/connection.js' {
   }
 
   export interface WriteOptions {
+    readonly signal?: AbortSignal | undefined;
     readonly agreedCompressor?: string;
     readonly zlibCompressionLevel?: number;
     readonly timeoutContext?: { csotEnabled(): boolean };

@@ -197,6 +197,7 @@ describe('WriteGuard', () => {
   const large: readonly (readonly [string, object, string | undefined])[] = [
     ['of a raw value', value, undefined],
     ['of a sequence of documents', sequence, undefined],
+    ['of an array', [{ _id: 1, text: text.slice(0, 15_000_000) }], undefined],
     ['of a raw value, compressed', value, 'zstd'],
     ['of a sequence of documents, compressed', sequence, 'zstd'],
   ];
@@ -212,6 +213,23 @@ describe('WriteGuard', () => {
       isMine = false;
       pair.peer.resume();
       await isRefused;
+      await once(pair.peer, 'close');
+      const received = Buffer.concat(chunks);
+      assert.ok(received.length > 0 && received.length < received.readInt32LE(0));
+    });
+
+    it(`does not send the end of a large write ${what} that is given up while the network takes it`, async () => {
+      const stop = new AbortController();
+      const reason = new Error('given up');
+      const command = { insert: 'items', documents };
+      const isGivenUp = assert.rejects(open(compressor)('shop', command, stop.signal), reason);
+      pair.peer.on('error', () => undefined);
+      pair.peer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      await once(pair.peer, 'data');
+      pair.peer.pause();
+      stop.abort(reason);
+      await isGivenUp;
+      pair.peer.resume();
       await once(pair.peer, 'close');
       const received = Buffer.concat(chunks);
       assert.ok(received.length > 0 && received.length < received.readInt32LE(0));

@@ -168,21 +168,33 @@ export class ZeroCopyConnection extends Connection {
    * Sends a message. The end of a large one is held back until the network has taken the rest: that takes time, and the network takes
    * everything that it is given, even from a process that was frozen meanwhile.
    */
-  async #send(parts: readonly Uint8Array[], options: WriteOptions): Promise<void> {
+  async #send(given: readonly Uint8Array[], options: WriteOptions): Promise<void> {
+    // The driver's messages without a sequence of documents end with an empty part.
+    const parts = given.filter((part) => part.length > 0);
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     const last = parts.at(-1);
     if (last === undefined || length < largeBytes) {
       await super.writeCommand({ toBin: () => [...parts] }, notCompressed(options));
       return;
     }
-    this.socket.cork();
-    for (const part of parts.slice(0, -1)) this.socket.write(part);
-    this.socket.write(last.subarray(0, -1));
-    this.socket.uncork();
-    if (this.socket.writableNeedDrain) await once(this.socket, 'drain');
-    this.assertMaySend();
-    // Waits until the network has taken everything.
-    await super.writeCommand({ toBin: () => [last.subarray(-1)] }, notCompressed(options));
+    try {
+      this.socket.cork();
+      for (const part of parts.slice(0, -1)) this.socket.write(part);
+      this.socket.write(last.subarray(0, -1));
+      this.socket.uncork();
+      if (this.socket.writableNeedDrain)
+        await once(this.socket, 'drain', options.signal && { signal: options.signal });
+      options.signal?.throwIfAborted();
+      this.assertMaySend();
+      // Waits until the network has taken everything.
+      await super.writeCommand({ toBin: () => [last.subarray(-1)] }, notCompressed(options));
+    } catch (error) {
+      const cause =
+        options.signal?.aborted === true ? asError(options.signal.reason) : asError(error);
+      // Another command on this connection would complete the message.
+      this.cleanup(cause);
+      throw cause;
+    }
   }
 
   /** Called before the end of a large command is sent, without which a server does nothing with it: may throw. */

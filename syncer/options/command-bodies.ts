@@ -101,7 +101,7 @@ type BodyBySchema = Omit<StartOptions, 'source' | 'destination' | 'initialData'>
 
 const checks: Options = {
   ...{ useDefaults: true, allowUnionTypes: true, strictRequired: false },
-  keywords: ['x-flag', 'x-unique-by'],
+  keywords: ['x-flag'],
 };
 
 const limitsSchema = { ...schema.definitions.limits, definitions: schema.definitions };

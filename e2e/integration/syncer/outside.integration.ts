@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Document } from 'mongodb';
 import { hidesAppliedOps } from '../../../mongo/oplog.ts';
+import { metricsOf, metricsText } from '../../ground/syncer-metrics.ts';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { commitAndWait, endPreparation, forward, useClusterPair } from './cluster-pair.ts';
 import { canBeSlow, holdCommands, slowCommands } from './slow-commands.ts';
@@ -243,21 +244,6 @@ function rows(first: number, count: number): Document[] {
 }
 
 /** All samples of /metrics, by name and labels. */
-async function metricsOf(syncer: SyncerProcess): Promise<Map<string, number>> {
-  const text = await metricsText(syncer);
-  const samples = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-  return new Map(
-    samples.map((line) => {
-      const end = line.lastIndexOf(' ');
-      return [line.slice(0, end), Number(line.slice(end + 1))] as const;
-    }),
-  );
-}
-
-async function metricsText(syncer: SyncerProcess): Promise<string> {
-  return await (await fetch(`${syncer.url}/metrics`)).text();
-}
-
 /** The page of the reference names what is served, with its type, and nothing else. */
 async function assertDocumented(syncer: SyncerProcess): Promise<void> {
   const page = await readFile(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { MongoClient, type Db, type Document } from 'mongodb';
+import { metricsOf } from '../../ground/syncer-metrics.ts';
 import type { SyncerProcess, SyncerProgress } from '../../ground/syncer-process.ts';
 import { reliableMs } from '../../../syncer/store/instance-ownership.ts';
 import { TcpProxy } from '../../ground/tcp-proxy.ts';
@@ -53,12 +54,17 @@ describe('a syncer whose place another process has taken', () => {
     return [proxy, uri.href];
   }
 
-  /** Writes a document to the source, and waits until the destination has it: then it has all changes before it. */
-  async function untilApplied(): Promise<void> {
+  /** Waits until a syncer has applied everything that was written to the source: it applies different documents in any order. */
+  async function untilApplied(syncer: SyncerProcess): Promise<void> {
     const marker = { _id: 'last' };
     await pair.source.client.db('shop').collection<{ _id: string }>('items').insertOne(marker);
     const copies = pair.destination.client.db('shop').collection<{ _id: string }>('items');
-    await until('all is applied', async () => (await copies.countDocuments(marker)) === 1);
+    await until('what is written last is read', async () => {
+      return (await copies.countDocuments(marker)) === 1;
+    });
+    await until('all that is read is applied', async () => {
+      return (await metricsOf(syncer)).get('clustersync_syncer_buffered_events') === 0;
+    });
   }
 
   /** Freezes a process once it sends something of a kind. @returns what waits for that. */
@@ -106,7 +112,7 @@ describe('a syncer whose place another process has taken', () => {
     await using next = await pair.syncer();
     await next.waitFor(({ canCommit }) => canCommit);
     const copies = pair.destination.client.db('shop').collection('items');
-    await untilApplied();
+    await untilApplied(next);
     assert.equal(await copies.countDocuments(), 2);
     await frozen.kill('SIGCONT');
     // It closes the connections of those that asked it before it was frozen: it may be asked on one of them.
@@ -135,7 +141,7 @@ describe('a syncer whose place another process has taken', () => {
     await items.deleteMany({ _id: { $gte: 1 } });
     await using next = await pair.syncer();
     await next.waitFor(({ canCommit }) => canCommit);
-    await untilApplied();
+    await untilApplied(next);
     assert.equal(await copies.countDocuments(), 2);
     await frozen.kill('SIGCONT');
     await until('the end of the one before', async () =>
@@ -163,7 +169,7 @@ describe('a syncer whose place another process has taken', () => {
     await using next = await pair.syncer();
     await next.waitFor(({ canCommit }) => canCommit);
     const copies = pair.destination.client.db('shop').collection('items');
-    await untilApplied();
+    await untilApplied(next);
     // It hears late that the instance is another's.
     const slowStore = await slowCommands(
       pair.destination,
