@@ -1,5 +1,6 @@
 import { ConnectionString } from 'mongodb-connection-string-url';
 import { SyncError } from '../service/errors.ts';
+import { secretOption } from '../service/redact.ts';
 import type { OptionTable } from '../service/options.ts';
 import { compressors, isCompressor, type Compressor } from './compressors.ts';
 
@@ -206,10 +207,6 @@ export function parseConnectionString(uri: string): ConnectionString | undefined
     return undefined;
   }
 }
-
-/** An option whose value is secret, as in `service/redact.ts`. */
-const secretOption =
-  /[?&](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=[^&]*/gi;
 
 /** Text before an `@` after the hosts may belong to a password: in the value of an option it is written as %40. */
 function isAmbiguous({ hosts, pathname, search, hash }: ConnectionString): boolean {

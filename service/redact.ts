@@ -4,7 +4,7 @@ const connectionString = /mongodb(?:\+srv)?:\/\//i;
 const userInfo = /:\/\/[^/?#]*@/g;
 
 /** Options of a connection string whose values are secret. */
-const secretOption =
+export const secretOption =
   /([?&;](?:tlsCertificateKeyFilePassword|proxyPassword|authMechanismProperties)=)([^&]*)/gi;
 
 /**
