@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Timestamp, type Document } from 'mongodb';
 import type { ClusterClient } from './cluster-client.ts';
 import { latestWriteTime, majorityTime, timeOfAllShards } from './cluster-time.ts';
-import { playedAdmin } from './testing/played-admin.ts';
+import { playedAdmin } from './testing/played-deployment.ts';
 
 const { signal } = new AbortController();
 

@@ -226,11 +226,8 @@ function largeValueOf({ command }: Message): RawValue | undefined {
 /** Message header, flags and the kind of the first section, which is the command. */
 const commandOffset = 16 + 4 + 1;
 
-/** The bytes before and after the value that make it the command's last field. */
-async function aroundValue(
-  { name, type, bytes }: RawValue,
-  message: Message,
-): Promise<{ head: Buffer; tail: Buffer }> {
+/** The bytes of a message that contains the value as the command's last field, in parts. */
+async function withValue({ name, type, bytes }: RawValue, message: Message): Promise<Uint8Array[]> {
   const { [name]: _value, ...others } = message.command ?? {};
   message.command = others;
   const rest = Buffer.concat(await message.toBin());
@@ -241,11 +238,5 @@ async function aroundValue(
   const added = field.length + bytes.length;
   for (const lengthOffset of [0, commandOffset])
     head.writeInt32LE(rest.readInt32LE(lengthOffset) + added, lengthOffset);
-  return { head, tail: rest.subarray(commandEnd) };
-}
-
-/** The bytes of a message that contains the value, in parts. */
-async function withValue(value: RawValue, message: Message): Promise<Uint8Array[]> {
-  const { head, tail } = await aroundValue(value, message);
-  return [head, value.bytes, tail];
+  return [head, bytes, rest.subarray(commandEnd)];
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON } from 'mongodb';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
 import { createLogger } from '../../service/logger.ts';
-import { answeringDeployment } from '../../mongo/testing/answering-deployment.ts';
+import { playedDeployment } from '../../mongo/testing/played-deployment.ts';
 import { DestinationCatalog } from './destination-catalog.ts';
 import { DestinationSharding } from './destination-sharding.ts';
 
@@ -12,7 +12,7 @@ describe('DestinationCatalog', () => {
 
   /** A destination that does everything it is told, and which commands it was told to end after a time. */
   function obeying() {
-    const { deployment, sent } = answeringDeployment(() => ({ ok: 1 }));
+    const { deployment, sent } = playedDeployment(() => ({ ok: 1 }));
     const catalog = new DestinationCatalog(deployment, () => undefined, signal);
     const sharding = new DestinationSharding({
       ...{ deployment, catalog, signal },

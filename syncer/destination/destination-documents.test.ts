@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { BSON, Timestamp, type Document } from 'mongodb';
 import { idElement } from '../../mongo/raw-bson.ts';
 import { createLogger } from '../../service/logger.ts';
-import { answeringDeployment } from '../../mongo/testing/answering-deployment.ts';
+import { playedDeployment } from '../../mongo/testing/played-deployment.ts';
 import { DestinationDocuments } from './destination-documents.ts';
 
 describe('DestinationDocuments', () => {
@@ -13,7 +13,7 @@ describe('DestinationDocuments', () => {
 
   /** Documents of a destination that refuses the first statement of such commands, and the commands that it was sent. */
   function refusing(name: string) {
-    const { deployment, sent } = answeringDeployment((command) =>
+    const { deployment, sent } = playedDeployment((command) =>
       name in command ? { ok: 1, n: 0, writeErrors } : { ok: 1, n: 1 },
     );
     const documents = new DestinationDocuments({

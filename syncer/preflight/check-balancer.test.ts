@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Document } from 'mongodb';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { playedAdmin } from '../../mongo/testing/played-admin.ts';
+import { playedAdmin } from '../../mongo/testing/played-deployment.ts';
 import type { Topology } from '../../mongo/topology.ts';
 import { checkBalancer } from './check-balancer.ts';
 

@@ -3,7 +3,7 @@ import { BSON, Timestamp, UUID } from 'mongodb';
 import type { ShardedCollection, ShardKeys } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
-import { playedAdmin } from '../../mongo/testing/played-admin.ts';
+import { playedAdmin } from '../../mongo/testing/played-deployment.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { ShardedSourceKind, suspectsOf } from './sharded-source.ts';
 

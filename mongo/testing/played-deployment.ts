@@ -1,4 +1,4 @@
-import type { Document } from 'mongodb';
+import type { Db, Document } from 'mongodb';
 import type { Deployment } from '../deployment.ts';
 
 /** A command as the driver was given it. */
@@ -7,29 +7,38 @@ export interface SentCommand {
   readonly signal: AbortSignal;
 }
 
-/** A replica set that answers each command by a function, and the commands that were sent to it. */
-export function answeringDeployment(answer: (command: Document) => Document): {
+/**
+ * A replica set that is a function, and the commands that were sent to it.
+ * @param answer - returns its answer to a command, or throws.
+ */
+export function playedDeployment(answer: (command: Document) => Document): {
   readonly deployment: Deployment;
   readonly sent: readonly SentCommand[];
 } {
   const sent: SentCommand[] = [];
   const server = {
-    description: { type: 'RSPrimary', address: 'answering:1' },
+    description: { type: 'RSPrimary', address: 'played:27017' },
     command: async ({ command, options }: { command: Document; options: SentCommand }) => {
       sent.push({ command, signal: options.signal });
-      const toObject = (): Document => answer(command);
-      return await Promise.resolve({ toObject });
+      const given = await Promise.resolve(answer(command));
+      return { toObject: () => given };
     },
   };
+  // What the driver (7.8) uses to run a command.
   const client = {
+    s: { options: { serverSelectionTimeoutMS: 0, waitQueueTimeoutMS: 0 } },
     topology: {
-      selectServer: async () => await Promise.resolve(server),
       s: { options: {} },
+      selectServer: async () => await Promise.resolve(server),
     },
-    s: { options: { serverSelectionTimeoutMS: 1_000, waitQueueTimeoutMS: 1_000 } },
     startSession: () => ({ client, inTransaction: () => false, endSession: () => undefined }),
     db: (databaseName: string) => ({ databaseName, client }),
   };
   const deployment = { isSharded: false, shards: [], decoded: client, admin: client.db('admin') };
   return { deployment: deployment as unknown as Deployment, sent };
+}
+
+/** The admin database of such a server. */
+export function playedAdmin(answer: (command: Document) => Document): Db {
+  return playedDeployment(answer).deployment.admin;
 }
