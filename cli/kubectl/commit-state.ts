@@ -1,7 +1,7 @@
 import { objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
 import { durationText } from '../../service/quantities.ts';
 import { fieldLines } from '../render/formats.ts';
-import { readSync, type Condition, type SyncResource } from './resources.ts';
+import { conditionIn, readSync, type Condition, type SyncResource } from './resources.ts';
 
 /** What to know of a sync before its commit is requested, for people. */
 export function stateBeforeCommit(sync: SyncResource): string {
@@ -39,10 +39,6 @@ export function commitState(object: JsonObject): CommitState {
     return { kind: 'stalled', text: `${stalled.reason}: ${stalled.message}` };
   const ready = conditionIn(conditions, 'Ready');
   return { kind: 'waiting', text: ready ? `${phase} ${reasonText(ready)}` : phase };
-}
-
-function conditionIn(conditions: readonly Condition[], wanted: string): Condition | undefined {
-  return conditions.find(({ type }) => type === wanted);
 }
 
 function reasonText({ reason, message }: Condition): string {

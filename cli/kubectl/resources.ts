@@ -93,9 +93,17 @@ export function readSync(object: JsonObject): SyncResource {
 }
 
 function readyToCommitIn(conditions: readonly Condition[]): SyncResource['readyToCommit'] {
-  const { status } = conditions.find(({ type }) => type === 'ReadyToCommit') ?? {};
+  const { status } = conditionIn(conditions, 'ReadyToCommit') ?? {};
   if (status === 'True') return 'yes';
   return status === 'False' ? 'no' : 'unknown';
+}
+
+/** The condition of a type; undefined if there is none. */
+export function conditionIn(
+  conditions: readonly Condition[],
+  wanted: string,
+): Condition | undefined {
+  return conditions.find(({ type }) => type === wanted);
 }
 
 /** Reads a SyncVerification as the API server returns it. */

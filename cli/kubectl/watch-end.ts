@@ -1,4 +1,4 @@
-import type { SyncResource, VerificationResource } from './resources.ts';
+import { conditionIn, type SyncResource, type VerificationResource } from './resources.ts';
 
 /** The exit code of a watch that has not seen each verification find both sides equal. */
 const notEqual = 1;
@@ -20,6 +20,5 @@ function isEqual({
   phase,
   conditions,
 }: Pick<VerificationResource, 'phase' | 'conditions'>): boolean {
-  const consistent = conditions.find(({ type }) => type === 'Consistent');
-  return phase === 'Succeeded' && consistent?.status === 'True';
+  return phase === 'Succeeded' && conditionIn(conditions, 'Consistent')?.status === 'True';
 }

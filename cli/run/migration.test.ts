@@ -225,8 +225,14 @@ describe('the verification of a run', () => {
   const startedAt = '2026-11-30T10:00:00.000Z';
   const applying = { ...running, startedAt, info: 'change event application', lagTimeSeconds: 1 };
 
-  /** A run with a verifier that reports this. */
-  async function follow(one: PlayedSyncer, reported: object): Promise<readonly number[]> {
+  /** A run with a verifier that reports this, and the attempts that it has started one for. */
+  async function verifiedRun(
+    one: PlayedSyncer,
+    reported: object,
+    writesOff: () => Promise<void> = async () => {
+      await Promise.reject(new Error('not asked for'));
+    },
+  ): Promise<{ readonly migration: Migration; readonly attempts: readonly number[] }> {
     one.hasBegun = true;
     const instances = await instancesOf([one]);
     const attempts: number[] = [];
@@ -235,6 +241,7 @@ describe('the verification of a run', () => {
         await Promise.resolve();
       },
       progress: async () => await Promise.resolve(verificationFrom(reported)),
+      writesOff,
     } as unknown as VerifierApi;
     const startVerifier = async (attempt: number): Promise<VerifierApi> => {
       attempts.push(attempt);
@@ -244,49 +251,35 @@ describe('the verification of a run', () => {
       ...settingsOf(instances, signal),
       ...{ options: { verify: true, maxLagSeconds: 5 }, programs: { startVerifier } },
     };
-    const migration = new Migration(settings, await instances.ready(signal));
-    await migration.follow(() => migration.verification !== undefined);
-    return attempts;
+    return { migration: new Migration(settings, await instances.ready(signal)), attempts };
   }
 
   it('is that of this sync: it is named by when the sync was started', async () => {
     await using one = new PlayedSyncer([applying]);
-    assert.deepEqual(await follow(one, { phase: 'check' }), [Date.parse(startedAt)]);
+    const { migration, attempts } = await verifiedRun(one, { phase: 'check' });
+    await migration.follow(() => migration.verification !== undefined);
+    assert.deepEqual(attempts, [Date.parse(startedAt)]);
   });
 
-  it('is told of the end of the writes again, if the verifier starts again meanwhile', async () => {
+  it('learns of the end of the writes again, if the verifier starts again meanwhile', async () => {
     await using one = new PlayedSyncer([applying]);
-    one.hasBegun = true;
-    const instances = await instancesOf([one]);
-    const calls: string[] = [];
-    const verifier = {
-      check: async () => {
-        await Promise.resolve();
-      },
-      progress: async () =>
-        await Promise.resolve(verificationFrom({ phase: 'idle', verdict: 'equal' })),
-      writesOff: async () => {
-        calls.push('writesOff');
-        if (calls.length === 1)
-          await Promise.reject(new SyncError('ToolUnreachable', 'it is starting'));
-      },
-    } as unknown as VerifierApi;
-    const settings = {
-      ...settingsOf(instances, signal),
-      options: { verify: true, maxLagSeconds: 5 },
-      programs: { startVerifier: async () => await Promise.resolve(verifier) },
-    };
-    const migration = new Migration(settings, await instances.ready(signal));
+    let calls = 0;
+    const equal = { phase: 'idle', verdict: 'equal' };
+    const { migration } = await verifiedRun(one, equal, async () => {
+      calls += 1;
+      if (calls === 1) await Promise.reject(new SyncError('ToolUnreachable', 'it is starting'));
+    });
     await migration.untilVerified();
-    assert.deepEqual([calls.length, migration.verification?.verdict], [2, 'equal']);
+    assert.deepEqual([calls, migration.verification?.verdict], [2, 'equal']);
   });
 
   it('ends the run if it cannot continue', async () => {
     await using one = new PlayedSyncer([applying]);
     const failed = { phase: 'idle', error: 'the destination is gone' };
-    await assert.rejects(follow(one, failed), {
-      name: 'CheckFailed',
-      message: /the destination is gone/,
-    });
+    const { migration } = await verifiedRun(one, failed);
+    await assert.rejects(
+      migration.follow(() => migration.verification !== undefined),
+      { name: 'CheckFailed', message: /the destination is gone/ },
+    );
   });
 });

@@ -135,16 +135,12 @@ async function committing(
       await requireCommitTaken(instances, error, signal);
     }
     warning = cannotBeUndone;
-    try {
-      await finish();
-    } catch (error) {
-      signal.throwIfAborted();
-      throw afterCommit(error, warning);
-    }
+    await finish();
   } catch (error) {
     // Ending the command does not undo it.
     if (signal.aborted) warnOf(warning);
-    throw error;
+    signal.throwIfAborted();
+    throw warning === cannotBeUndone ? afterCommit(error, warning) : error;
   }
 }
 
@@ -225,9 +221,9 @@ export async function showProgress(
   signal: AbortSignal,
 ): Promise<number> {
   const instances = instancesOf(options);
-  // An address at which nothing answers is not waited for.
-  if (options.watch) await readSync(instances, signal);
   if (options.watch && options.output === 'text') {
+    // An address at which nothing answers is not waited for.
+    await readSync(instances, signal);
     // The drawing is its only output.
     await watch(
       instances,
@@ -238,24 +234,24 @@ export async function showProgress(
     return 0;
   }
   const reading = viewsOf(instances, undefined);
+  let view: View | SyncError = await viewOf(instances, undefined, signal);
   for (;;) {
-    const view = options.watch
-      ? await reading.next(signal)
-      : await viewOf(instances, undefined, signal);
-    if (view instanceof SyncError) {
-      await sleep(pollMs, signal);
-      continue;
+    if (!(view instanceof SyncError)) {
+      await writeOut(progressText(view, options));
+      if (!options.watch || view.sync.state === 'COMMITTED') return 0;
     }
-    const style = terminalStyle(false, process.env);
-    const isCompact = options.watch && options.output === 'json';
-    await writeOut(
-      isCompact
-        ? `${harmlessJson(JSON.stringify(statusValue(view.sync)))}\n`
-        : `${options.watch ? '---\n' : ''}${formatted(statusValue(view.sync), options.output, () => `${plainLine(view, style)}\n`)}`,
-    );
-    if (!options.watch || view.sync.state === 'COMMITTED') return 0;
     await sleep(pollMs, signal);
+    view = await reading.next(signal);
   }
+}
+
+/** A view as it is printed: as JSON that is watched, in one line. */
+function progressText(view: View, { watch: isWatched, output }: ProgressOptions): string {
+  const value = statusValue(view.sync);
+  if (isWatched && output === 'json') return `${harmlessJson(JSON.stringify(value))}\n`;
+  const style = terminalStyle(false, process.env);
+  const text = formatted(value, output, () => `${plainLine(view, style)}\n`);
+  return isWatched ? `---\n${text}` : text;
 }
 
 /** Prints the result of a verification. @returns 0 equal, 1 different, 3 not known. */

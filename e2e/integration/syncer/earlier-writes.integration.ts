@@ -162,6 +162,13 @@ describe('operations that the destination still works on', () => {
     parameters: canBeSlow,
     roles: { source: 'sourceWithWriteBlocking', destination: 'sourceWithWriteBlocking' },
   });
+
+  /** A client of the destination as an instance has it. */
+  function connect(id = 'syncer'): ClusterClient {
+    const uri = pair.destination.set.uri('syncer');
+    return createClusterClient({ uri, option: 'cluster1', appName: `clustersync syncer ${id}` });
+  }
+
   const commands: Readonly<Record<string, object>> = {
     renameCollection: { renameCollection: 'shop.items', to: 'shop.renamed' },
     setUserWriteBlockMode: { setUserWriteBlockMode: 1, global: true },
@@ -170,11 +177,7 @@ describe('operations that the destination still works on', () => {
     it(`are waited for where they change what is copied, or who may write: ${name}`, async () => {
       await pair.reset();
       const signal = AbortSignal.timeout(120_000);
-      await using destination = createClusterClient({
-        uri: pair.destination.set.uri('syncer'),
-        option: 'cluster1',
-        appName: 'clustersync syncer syncer',
-      });
+      await using destination = connect();
       await runCommand(destination.decoded.db('shop'), { create: 'items' }, { signal });
       const logged: string[] = [];
       const logger = createLogger('syncer', 'info', (line) => logged.push(line));
@@ -196,11 +199,8 @@ describe('operations that the destination still works on', () => {
   it('are waited for where an instance of another name has sent them', async () => {
     await pair.reset();
     const signal = AbortSignal.timeout(120_000);
-    const uri = pair.destination.set.uri('syncer');
-    const connect = (id: string): ClusterClient =>
-      createClusterClient({ uri, option: 'cluster1', appName: `clustersync syncer ${id}` });
     await using other = connect('other');
-    await using destination = connect('syncer');
+    await using destination = connect();
     await runCommand(other.decoded.db('shop'), { create: 'items' }, { signal });
     // It is connected before the command becomes slow.
     await runCommand(destination.admin, { ping: 1 }, { signal });
@@ -223,11 +223,7 @@ describe('operations that the destination still works on', () => {
   it('are not waited for where they have begun later', async () => {
     await pair.reset();
     const signal = AbortSignal.timeout(120_000);
-    await using destination = createClusterClient({
-      uri: pair.destination.set.uri('syncer'),
-      option: 'cluster1',
-      appName: 'clustersync syncer syncer',
-    });
+    await using destination = connect();
     const shop = destination.decoded.db('shop');
     await runCommand(shop, { insert: 'items', documents: [{ _id: 1 }] }, { signal });
     const logged: string[] = [];
