@@ -69,7 +69,7 @@ describe('watchAppliedOps', () => {
     assert.equal(failure, undefined);
   });
 
-  it('warns anew when what was granted is refused again', async () => {
+  it('warns again when what was granted is refused again', async () => {
     const { logged } = await watch([refused, 'passes', refused]);
     assert.equal(logged.length, 2);
   });

@@ -68,7 +68,7 @@ describe('a reset that an instance continues after it was frozen', () => {
     await carryOut({ ...before, startedAt, reset: null });
   });
 
-  it('goes on where a reversal has moved the record, which does not say so yet', async () => {
+  it('continues where a reversal has moved the record, which does not say so yet', async () => {
     await assert.rejects(carryOut({ ...before, reversals: 1, reset: null }), written);
   });
 });
