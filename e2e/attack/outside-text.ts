@@ -291,7 +291,7 @@ export const notMeetingText: Readonly<Record<string, readonly string[]>> = {
   'is made of options that the user of the command line gives': ['startBodyOf'],
   'takes what others above have read, cut or checked': [
     ...['apiTargetAt', 'callOperand', 'selectorLabels', 'itemsOf'],
-    ...['metadataOf', 'formatJunit', 'proofText'],
+    ...['metadataOf', 'conditionIn', 'formatJunit', 'proofText'],
     ...['isLoopback', 'checkEntries', 'namespaceOf', 'requestedShardKey', 'shardKeyOf'],
     ...['parseStartBody', 'parseStoredLimits'],
   ],
