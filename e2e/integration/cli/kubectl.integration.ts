@@ -358,7 +358,13 @@ describe('kubectl clustersync', () => {
       ...{ phase: 'Succeeded', verdict: 'Equal', ...observed, conditions: [equal] },
     });
     assert.deepEqual(await end, [0, null]);
-    assert.match(await shown(), /SyncVerification watched: Succeeded, Equal\n$/);
+    assert.ok(
+      (await shown()).endsWith(
+        '└─ SyncVerification watched: Succeeded, Equal\n' +
+          '   └─ conditions\n      └─ Consistent True (Equal)\n',
+      ),
+      'the verdict and what it rests on come last',
+    );
     assert.doesNotMatch(await shown(), /\u001b/, 'plain where there is no terminal');
   });
 
