@@ -5,7 +5,6 @@ import {
   type Document,
   type Filter,
 } from 'mongodb';
-import type { CheckedValue } from '../../mongo/checked-value.ts';
 import { namespaceIn, storedDocument } from '../../mongo/stored-document.ts';
 import { boundedDocuments, readWhole } from '../../mongo/whole-reading.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
@@ -29,6 +28,12 @@ import {
   type TaskEnd,
 } from './records.ts';
 import { rangeTaskIn, taskIn, workKindIn } from './stored-records.ts';
+import {
+  countsIn,
+  countsPipeline,
+  namespaceCountsIn,
+  namespaceCountsPipeline,
+} from './task-counts.ts';
 
 interface StoredPart extends PartKey {
   /** The number of the claim. */
@@ -219,79 +224,24 @@ export class TaskStore {
 
   async counts(plan: PlanKey): Promise<TaskCounts> {
     const { signal } = this.#store;
-    const pipeline = [
-      { $match: { ...plan } },
-      { $group: { _id: '$state', count: { $sum: 1 }, ...sums, ...flags } },
-    ];
+    const pipeline = countsPipeline(plan);
     const rows = await onStore(this.#store, async () => {
       return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    const checked = rows.map((row) => this.#checked(row));
-    const of = (state: RangeTask['state']): number =>
-      checked
-        .find((row) => row.field('_id').oneOf(taskStates) === state)
-        ?.field('count')
-        .count() ?? 0;
-    const total = (field: string): number =>
-      checked.reduce((sum, row) => sum + row.field(field).count(), 0);
-    return {
-      added: of('added'),
-      processing: of('processing'),
-      failed: of('failed'),
-      completed: of('completed'),
-      metadataMismatch: total('metadata'),
-      isOverflowing: total('overflowing') > 0,
-      disturbed: total('disturbed'),
-      compared: { documents: total('documents'), bytes: total('bytes') },
-      expected: { documents: total('expectedDocuments'), bytes: total('expectedBytes') },
-    };
+    return countsIn(this.#tasks, rows);
   }
 
-  /** Counts by namespace, in the order of their names. @param after - the namespace after which to begin. */
+  /** Counts by namespace, in the order of their names. @param page - the namespace after which to begin, and how many. */
   async countsByNamespace(
     plan: PlanKey,
-    { after, limit }: { readonly after: string; readonly limit: number },
+    page: { readonly after: string; readonly limit: number },
   ): Promise<NamespaceCounts[]> {
     const { signal } = this.#store;
-    const isIn = (...states: string[]): Document => ({
-      $sum: { $cond: [{ $in: ['$state', states] }, 1, 0] },
-    });
-    const pipeline = [
-      { $match: { ...plan } },
-      { $set: { name: { $concat: ['$namespace.db', '.', '$namespace.coll'] } } },
-      { $match: { name: { $gt: after } } },
-      {
-        $group: {
-          _id: '$name',
-          tasks: { $sum: 1 },
-          ended: isIn('failed', 'completed'),
-          failed: isIn('failed'),
-          ...sums,
-        },
-      },
-      { $sort: { _id: 1 } },
-      { $limit: limit },
-    ];
+    const pipeline = namespaceCountsPipeline(plan, page);
     const rows = await onStore(this.#store, async () => {
       return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    return rows.map((found) => {
-      const row = this.#checked(found);
-      const count = (field: string): number => row.field(field).count();
-      return {
-        namespace: row.field('_id').text(),
-        tasks: count('tasks'),
-        endedTasks: count('ended'),
-        failedTasks: count('failed'),
-        compared: { documents: count('documents'), bytes: count('bytes') },
-        expected: { documents: count('expectedDocuments'), bytes: count('expectedBytes') },
-      };
-    });
-  }
-
-  /** A row of sums over tasks. */
-  #checked(row: Document): CheckedValue {
-    return storedDocument(this.#tasks, row);
+    return rows.map((row) => namespaceCountsIn(this.#tasks, row));
   }
 
   /** Limits a claim: this many small tasks, or a quarter as many ranges. */
@@ -315,7 +265,7 @@ export class TaskStore {
     const [row] = await onStore(this.#store, async () => {
       return await readWhole(this.#tasks.aggregate(pipeline, { signal }));
     });
-    return row === undefined ? 0 : this.#checked(row).field('noted').count();
+    return row === undefined ? 0 : storedDocument(this.#tasks, row).field('noted').count();
   }
 
   /** How many rechecks each task of a pass has noted, by the name of its notes. */
@@ -384,21 +334,6 @@ export class TaskStore {
     }
   }
 }
-
-const sums = {
-  documents: { $sum: '$compared.documents' },
-  bytes: { $sum: '$compared.bytes' },
-  expectedDocuments: { $sum: '$expected.documents' },
-  expectedBytes: { $sum: '$expected.bytes' },
-};
-
-const taskStates = ['added', 'processing', 'completed', 'failed'] as const;
-
-const flags = {
-  metadata: { $sum: { $cond: ['$isMetadataMismatch', 1, 0] } },
-  overflowing: { $sum: { $cond: ['$isOverflowing', 1, 0] } },
-  disturbed: { $sum: { $cond: ['$isDisturbed', 1, 0] } },
-};
 
 function storedTask({ namespace, work, expected }: Task): Document {
   return { namespace, work, expected, state: 'added', claims: 0 };
