@@ -3,7 +3,8 @@ import { secondTime } from '../kube/micro-time.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { hashOfOptions } from '../commit/hold.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import {
   automatic,
   commandsIn,

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import { findCondition } from '../kube/conditions.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import type { Claim } from './destination-claims.ts';
 import {
   answers,

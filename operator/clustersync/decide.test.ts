@@ -6,7 +6,8 @@ import { otherOptions } from '../../sync-api/testing/start-examples.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { tokenArgument } from '../operand/workload.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import { startBody } from './resources.ts';
 import {
   answers,

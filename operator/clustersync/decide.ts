@@ -1,16 +1,8 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
-import type { Pod, StatefulSet } from '../kube/builtin-resources.ts';
-import type { EventDraft } from '../kube/event-recorder.ts';
 import { apiTrust, serverNameOf, targetOf, type ApiTrust } from '../operand/api-trust.ts';
 import type { MonitorTarget } from '../operand/monitor.ts';
-import { dueMs, type Observation } from '../operand/observation.ts';
-import {
-  missingSecret,
-  secretProblem,
-  unusableForPods,
-  type OperandSecrets,
-} from '../operand/operand-secrets.ts';
-import type { PodRefusal } from '../operand/pod-refusals.ts';
+import { dueMs } from '../operand/observation.ts';
+import { missingSecret, secretProblem, unusableForPods } from '../operand/operand-secrets.ts';
 import { optionsCause } from '../operand/option-rules.ts';
 import {
   orWithItsSecret,
@@ -18,16 +10,12 @@ import {
   withOverdueEnd,
   type PodState,
 } from '../operand/pod-state.ts';
-import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
+import { gravestCause } from '../operand/condition-cause.ts';
 import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
-import {
-  unlessUnstartable,
-  type OperandObjects,
-  type OperandSettings,
-} from '../operand/workload.ts';
-import { planCommit, stepBeforePublishing, type CommitStep } from '../commit/plan.ts';
+import { unlessUnstartable } from '../operand/workload.ts';
+import { planCommit, stepBeforePublishing } from '../commit/plan.ts';
 import { untilOpenMs } from '../commit/window.ts';
-import { commitFacts, commitStatus, verificationDoubt, type CommitWorld } from './commit-facts.ts';
+import { commitFacts, commitStatus, verificationDoubt } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
@@ -36,8 +24,7 @@ import { commandsOf, resetCommands, type CommandInput, type InstanceCommand } fr
 import { eventsOf } from './events.ts';
 import { dryRunOf, isDry, isHeldBack, planStart, withoutCommand } from './preflight.ts';
 import { dryRunCause } from './preflight-status.ts';
-import type { CheckRequest, CheckView } from './start-checks.ts';
-import type { Claim } from './destination-claims.ts';
+import type { Decision, World } from './decision.ts';
 import {
   instancesOf,
   isMadeContested,
@@ -47,13 +34,7 @@ import {
   syncerPort,
 } from './resources.ts';
 import type { InstanceView } from './instance-causes.ts';
-import {
-  planLostPod,
-  replacementText,
-  type LostPod,
-  type LostPodPlan,
-  type NodeView,
-} from './lost-pods.ts';
+import { planLostPod, replacementText, type LostPodPlan } from './lost-pods.ts';
 import { limitCommands, limitsCause } from './limits.ts';
 import {
   assessedForReset,
@@ -72,65 +53,6 @@ import {
 import { findingOf, isSourceAsked } from './source.ts';
 import type { SourceView } from './source-topologies.ts';
 import { statusOf } from './status.ts';
-import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
-
-/** Everything that a decision depends on, apart from the resource. */
-export interface World extends OperandSecrets {
-  readonly nowMs: number;
-  readonly settings: OperandSettings;
-  /** Whether the destination belongs to this ClusterSync. */
-  readonly claim: Claim;
-  readonly commit: CommitWorld;
-  /** What is known of the source. */
-  readonly sourceView: SourceView;
-  /** What the last check before the start has found. */
-  readonly check: CheckView;
-  readonly statefulSet: StatefulSet | undefined;
-  /** Why pods that do not exist have not been created, by their names. */
-  readonly podRefusals?: ReadonlyMap<string, PodRefusal>;
-  /** By name. */
-  readonly pods: ReadonlyMap<string, Pod>;
-  /** By the id of the instance. */
-  readonly observations: ReadonlyMap<string, Observation<SyncerProgress, SyncerCommand>>;
-  /** Why the API server rejected the objects. */
-  readonly rejection?: ConditionCause | undefined;
-  /** The nodes of pods that may be lost, by name; undefined if they have not been read. */
-  readonly nodes?: ReadonlyMap<string, NodeView> | undefined;
-  /** Why the API server has refused to delete pods, by their UIDs. */
-  readonly undeleted?: ReadonlyMap<string, string> | undefined;
-}
-
-/** What to do. */
-export interface Decision {
-  readonly objects: OperandObjects | undefined;
-  /** Scale down to no pods. */
-  readonly toStop: StatefulSet | undefined;
-  /** The nodes to read before it is known which pods are lost. */
-  readonly nodesToRead: readonly string[];
-  /** Pods to delete, which their nodes do not end. */
-  readonly lostPods: readonly LostPod[];
-  /** The processes to observe, by the id of the instance. */
-  readonly targets: ReadonlyMap<string, MonitorTarget>;
-  /** The process to ask for the topology of the source. */
-  readonly sourceTarget: MonitorTarget | undefined;
-  /** What to ask a syncer before the start. */
-  readonly check: CheckRequest | undefined;
-  /** Commands to send, all at the same time. */
-  readonly commands: readonly InstanceCommand[];
-  /** The finalizers that the resource should have; undefined if it has them. */
-  readonly finalizers: readonly string[] | undefined;
-  /** Whether everything that a deletion requires is done. */
-  readonly isEnded: boolean;
-  /** Whether something may be left nevertheless. */
-  readonly isLeft: boolean;
-  /** For an automatic commit. */
-  readonly commit: CommitStep;
-  readonly status: ClusterSyncStatus;
-  /** True while a process has not been asked for the first time: until then the previous status is the best there is. */
-  readonly isStatusPending: boolean;
-  readonly events: readonly Omit<EventDraft, 'regarding'>[];
-  readonly requeueAfterMs: number;
-}
 
 /** Secrets, and whatever an event might have missed, are read again after this time. */
 const resyncMs = 15_000;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
-import { decide, type Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './decision.ts';
 import { wantedDigest } from './identity.ts';
 import {
   answers,

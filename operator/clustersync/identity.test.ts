@@ -3,7 +3,8 @@ import { optionsDigest } from '../../sync-api/options-digest.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
-import { decide, type Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './decision.ts';
 import { isOfOtherSync, wantedDigest } from './identity.ts';
 import { startBody } from './resources.ts';
 import {

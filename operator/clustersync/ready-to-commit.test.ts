@@ -3,7 +3,8 @@ import type { ClusterSync, ClusterSyncSpec, ClusterSyncStatus } from '../api/clu
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import { isUrgent } from './status.ts';
 import { verificationsFor } from './verification-gate.ts';
 import { automatic, commandsIn, decideIn } from './testing/automatic-commits.ts';

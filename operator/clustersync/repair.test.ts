@@ -4,7 +4,8 @@ import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import type { Observation, ProgressAnswer } from '../operand/observation.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './decision.ts';
 import { wantedDigest } from './identity.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 import {

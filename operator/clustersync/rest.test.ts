@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
-import { decide, type Decision, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision, World } from './decision.ts';
 import { isUrgent } from './status.ts';
 import {
   answers,

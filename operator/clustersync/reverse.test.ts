@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import type { Decision, World } from './decide.ts';
+import type { Decision, World } from './decision.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import {
   answers,

@@ -3,7 +3,8 @@ import type { Pod } from '../kube/builtin-resources.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { secretsHashAnnotation } from '../operand/operand-secrets.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type Decision, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision, World } from './decision.ts';
 import {
   answers,
   clusterSync,

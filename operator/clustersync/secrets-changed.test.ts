@@ -3,7 +3,8 @@ import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { StatefulSet } from '../kube/builtin-resources.ts';
 import { secretsChangedAnnotation } from '../operand/operand-secrets.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type Decision, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision, World } from './decision.ts';
 import { answers, clusterSync, emptyWorld, runningWorld } from './testing/worlds.ts';
 
 const now = '2026-01-01T12:00:00Z';

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import type { World } from './decide.ts';
+import type { World } from './decision.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import {
   answers,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import {
   clusterSync,
   emptyWorld,

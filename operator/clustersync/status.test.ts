@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { ClusterSyncSpec, ClusterSyncStatus } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs, runningImage } from '../operand/testing/running-pod.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import { isUrgent } from './status.ts';
 import {
   answers,

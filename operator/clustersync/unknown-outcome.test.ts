@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import { decide, type World } from './decide.ts';
+import { decide } from './decide.ts';
+import type { World } from './decision.ts';
 import {
   answers,
   changed,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { decide, type Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import type { Decision } from './decision.ts';
 import { answers, clusterSync, resetAndIdle, runningWorld } from './testing/worlds.ts';
 
 const { copy, changes } = answers;

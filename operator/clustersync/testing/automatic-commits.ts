@@ -3,7 +3,8 @@ import { hashOfOptions, type Hold } from '../../commit/hold.ts';
 import type { WorkloadView } from '../../commit/plan.ts';
 import { nowMs } from '../../operand/testing/running-pod.ts';
 import type { CommitWorld } from '../commit-facts.ts';
-import { decide, type Decision, type World } from '../decide.ts';
+import { decide } from '../decide.ts';
+import type { Decision, World } from '../decision.ts';
 import { clusterSync, manual } from './worlds.ts';
 
 /** An application. */

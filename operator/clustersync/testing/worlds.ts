@@ -7,7 +7,8 @@ import { findCondition } from '../../kube/conditions.ts';
 import type { CommandState, Observation, ProgressAnswer } from '../../operand/observation.ts';
 import { givenSecrets } from '../../operand/testing/given-secrets.ts';
 import { nowMs, runningOperandPod, runningProcess } from '../../operand/testing/running-pod.ts';
-import { decide, type Decision, type World } from '../decide.ts';
+import { decide } from '../decide.ts';
+import type { Decision, World } from '../decision.ts';
 import type { CheckView } from '../start-checks.ts';
 import type { SyncerCommand, SyncerProgress } from '../syncer-client.ts';
 
