@@ -3,30 +3,7 @@ import { Timestamp, UUID } from 'mongodb';
 import { requestedConcurrency } from '../options/copy-concurrency.ts';
 import type { CatalogEvent } from '../source/change-event.ts';
 import type { TrackedCollection } from '../store/records.ts';
-import { CatalogChanges, requireView } from './apply-catalog-event.ts';
-
-describe('a drop that tells no UUID', () => {
-  const at = (second: number): Timestamp => Timestamp.fromBits(1, second);
-  const drop = { operation: 'drop', namespace: { db: 'shop', coll: 'orders' }, time: at(20) };
-
-  it('is of no collection that stood there then', () => {
-    assert.throws(
-      () => {
-        requireView(drop, { namedBy: at(19) });
-      },
-      {
-        name: 'InternalError',
-        message: /^drop of shop\.orders, but a collection already exists there/,
-      },
-    );
-  });
-
-  it('is of a view where nothing stands there, or what has come later', () => {
-    requireView(drop, undefined);
-    for (const second of [20, 21]) requireView(drop, { namedBy: at(second) });
-    requireView({ ...drop, operation: 'create' }, { namedBy: at(19) });
-  });
-});
+import { CatalogChanges } from './apply-catalog-event.ts';
 
 describe('CatalogChanges', () => {
   type Parts = ConstructorParameters<typeof CatalogChanges>[0];
