@@ -13,6 +13,9 @@ export interface ErrorRow {
 const badRequest = { status: 400, retryable: false, reason: 'InvalidRequest' } as const;
 const configuration = { status: 400, retryable: false, reason: 'InvalidConfiguration' } as const;
 const precondition = { status: 409, retryable: false, reason: 'PreconditionFailed' } as const;
+const conflict = { status: 409, retryable: false } as const;
+const unavailable = { status: 503, retryable: true } as const;
+const failedElsewhere = { status: 502, retryable: false } as const;
 const fatal = { status: 500, retryable: false, reason: 'SyncFailed' } as const;
 
 /** People drop databases otherwise: too much of the destination, or too little. */
@@ -69,8 +72,7 @@ export const errorTable = {
   },
   TooManyStreams: {
     ...badRequest,
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'TooManyStreams',
     action: 'Close dashboard pages that are not in use.',
   },
@@ -104,10 +106,7 @@ export const errorTable = {
     ...configuration,
     action: 'Correct the sharding entry that the description names.',
   },
-  TopologyNotSupported: {
-    ...configuration,
-    action: 'Use replica sets or sharded clusters.',
-  },
+  TopologyNotSupported: { ...configuration, action: 'Use replica sets or sharded clusters.' },
   TimeSeriesNotSupported: {
     ...configuration,
     action: 'Exclude the time-series collections that the description names.',
@@ -143,10 +142,7 @@ export const errorTable = {
     action:
       'Add a user to the connection string of the cluster that the description names, or set enableUserWriteBlocking to false and stop writes yourself.',
   },
-  SameCluster: {
-    ...precondition,
-    action: 'Choose a destination other than the source.',
-  },
+  SameCluster: { ...precondition, action: 'Choose a destination other than the source.' },
   MissingPrivileges: {
     ...precondition,
     action: 'Grant the actions that the description names to the user of the connection string.',
@@ -167,8 +163,7 @@ export const errorTable = {
       'Send the same start body to every instance; the description lists the options of the sync.',
   },
   DifferentSync: {
-    status: 409,
-    retryable: false,
+    ...conflict,
     reason: 'DifferentSync',
     action:
       'Use the options that the sync was started with. To abandon that sync, do so explicitly: set spec.startOver of the ClusterSync, or send POST /api/v1/reset to the syncer.',
@@ -194,28 +189,24 @@ export const errorTable = {
     action: 'Stop the balancer of the cluster (sh.stopBalancer()) until the sync is committed.',
   },
   OrphanInTheWay: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'OrphanInTheWay',
     action:
       'Wait: the sync retries until the shard has deleted the orphaned documents of a migrated chunk. If range deletion was stopped there, let it continue.',
   },
   ClusterUnreachable: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'ClusterUnreachable',
     action: 'Check that the servers are running and reachable from here.',
   },
   ServerAnswerMalformed: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'ServerAnswerMalformed',
     action:
       'Wait: the program retries. If the error persists, find out what alters data between here and the server that the description names (a proxy, a load balancer, a network card), whether a MongoDB server answers there, and whether its disk is sound (validate).',
   },
   StoredStateInvalid: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'StoredStateInvalid',
     action:
       'Restore the document that the description names (something other than clustersync changed it, or another version wrote it): the program rereads it until it is valid. If it cannot be restored, start over: for a sync with `clustersync reset --destination Clean --wait`, for a verification with --clean.',
@@ -235,21 +226,18 @@ export const errorTable = {
       'Do not let applications write to the source: the commit is requested, and is carried out as soon as it can be. `kubectl clustersync status` shows what it waits for; to wait again, repeat the command.',
   },
   ToolUnreachable: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'ToolUnreachable',
     action: 'Check that the program is running and that --url points to it.',
   },
   CertificateNotTrusted: {
-    status: 502,
-    retryable: false,
+    ...failedElsewhere,
     reason: 'CertificateNotTrusted',
     action:
       'Set --ca-file to the certificate of the issuing authority, and --tls-server-name to the name that the certificate is valid for.',
   },
   KubectlFailed: {
-    status: 502,
-    retryable: false,
+    ...failedElsewhere,
     reason: 'KubectlFailed',
     action:
       'Check what kubectl reports: the name, the namespace, the context, or your permissions.',
@@ -262,16 +250,14 @@ export const errorTable = {
       'Write the output to a place with free space, and ask again, for example with `status` or `report`. Everything else that the command does is done.',
   },
   AuthenticationFailed: {
-    status: 502,
-    retryable: false,
+    ...failedElsewhere,
     reason: 'AuthenticationFailed',
     action: 'Correct the user name and password in the connection string.',
   },
 
   // Commands in the wrong state.
   InvalidStateTransition: {
-    status: 409,
-    retryable: false,
+    ...conflict,
     reason: 'InvalidStateTransition',
     action: 'Check `state` in progress: the description lists the states that allow the command.',
   },
@@ -282,8 +268,7 @@ export const errorTable = {
     action: 'Wait until `canCommit` in progress is true.',
   },
   NotReversible: {
-    status: 409,
-    retryable: false,
+    ...conflict,
     reason: 'InvalidStateTransition',
     action: 'Only a sync that was started with reversible: true can be reversed.',
   },
@@ -305,15 +290,13 @@ export const errorTable = {
       'Wait until `state` in progress is IDLE; `warnings` say what the reset waits for. Send reset to every instance.',
   },
   CleanNotAllowed: {
-    status: 409,
-    retryable: false,
+    ...conflict,
     reason: 'CleanNotAllowed',
     action:
       'The destination is in use, so nothing is dropped. Send reset with Keep, and drop what is not needed yourself.',
   },
   NotStarted: {
-    status: 503,
-    retryable: true,
+    ...unavailable,
     reason: 'NotStarted',
     action: 'Wait until the program has read its stored state.',
   },
