@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { metricsIn, metricsOfPrograms, type Metric } from '../../../docs/generate.ts';
+import { metricsIn, metricsOfPrograms, type Metric } from '../../../docs/program-metrics.ts';
 import { alertCases } from './alert-cases.ts';
 import { render } from './helm.ts';
 import { evaluate, type Evaluation, type Series } from './promql.ts';
