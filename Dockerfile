@@ -15,6 +15,8 @@ RUN npm ci --ignore-scripts --omit=dev
 
 FROM ${BASE_IMAGE}
 ENV NODE_ENV=production
+# Peak memory of a sync is a quarter lower, and no step slower: service/node-options.ts.
+ENV NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app
 COPY --from=dependencies /app/node_modules node_modules
 COPY package.json ./

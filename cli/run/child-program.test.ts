@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChildProgram } from './child-program.ts';
 
-/** Notes that it was started, says that it listens, and ends. */
+/** Notes that it was started, and with which options of Node, says that it listens, and ends. */
 const script = `
 import { appendFileSync } from 'node:fs';
 appendFileSync(process.env.STARTS, 'x');
+appendFileSync(process.env.STARTS + '.options', process.env.NODE_OPTIONS + '\\n');
 process.stdout.write(JSON.stringify({ level: 'info', msg: 'listening', port: 1 }) + '\\n', () => process.exit(3));
 `;
 
@@ -68,6 +69,27 @@ describe('ChildProgram, of a program that ends by itself', () => {
     });
     await program[Symbol.asyncDispose]();
     assert.equal(await starts(), 6);
+  });
+
+  it('has the options of Node that it needs, and after them those of this process', async () => {
+    const own = process.env['NODE_OPTIONS'];
+    try {
+      for (const given of [undefined, '--max-semi-space-size=32']) {
+        if (given === undefined) delete process.env['NODE_OPTIONS'];
+        else process.env['NODE_OPTIONS'] = given;
+        const { program, ended } = await start(600_000, 1);
+        await ended;
+        await program[Symbol.asyncDispose]();
+      }
+    } finally {
+      if (own === undefined) delete process.env['NODE_OPTIONS'];
+      else process.env['NODE_OPTIONS'] = own;
+    }
+    assert.deepEqual((await readFile(join(folder, 'starts.options'), 'utf8')).split('\n'), [
+      '--max-semi-space-size=16',
+      '--max-semi-space-size=16 --max-semi-space-size=32',
+      '',
+    ]);
   });
 });
 

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { numberOf, objectOf, textOf, type JsonObject } from '../../service/json-fields.ts';
 import type { ApiAddress } from '../api/api-client.ts';
 import { SyncError } from '../../service/errors.ts';
+import { nodeOptions, nodeOptionsVariable } from '../../service/node-options.ts';
 import { orAborted } from '../../service/or-aborted.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
@@ -168,10 +169,12 @@ export class ChildProgram implements AsyncDisposable {
   }
 }
 
-/** Variables that a program must not inherit: the options of this command. */
+/** The variables of this process without the options of its command, which a program must not inherit, and with options of Node. */
 function inherited(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CLUSTERSYNC_'));
-  return Object.fromEntries(own);
+  // Of an option that is given twice, Node takes the last.
+  const given = [nodeOptions, process.env[nodeOptionsVariable]].filter((text) => text);
+  return { ...Object.fromEntries(own), [nodeOptionsVariable]: given.join(' ') };
 }
 
 function entryOf(line: string): JsonObject {

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
 import { freezeProcess } from './freeze-process.ts';
+import { nodeOptions } from '../../service/node-options.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { sleep } from '../../service/sleep.ts';
 import { commitObstaclePrefix } from '../../sync-api/syncer-answers.ts';
@@ -230,7 +231,8 @@ class LocalSyncer implements SyncerProcess {
       ...this.#options.options,
     };
     const flags = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)]);
-    return [program, 'syncer', ...flags];
+    // As in its image, and by `clustersync run`.
+    return [nodeOptions, program, 'syncer', ...flags];
   }
 
   #isRunning(): boolean {

@@ -3,6 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ChildProcess } from 'node:child_process';
+import { nodeOptions } from '../../service/node-options.ts';
 import type { VerificationProgress } from '../../sync-api/json.ts';
 import { requireDocumented } from './api-document.ts';
 import { assertProven } from './assert-proven.ts';
@@ -174,6 +175,7 @@ export class VerifierProcess implements AsyncDisposable {
     const flags = [...files, ...Object.entries(options)].map(
       ([name, value]) => `--${name}=${value}`,
     );
-    return this.#folder.spawn(process.execPath, [program, ...command, ...flags], output);
+    const args = [nodeOptions, program, ...command, ...flags];
+    return this.#folder.spawn(process.execPath, args, output);
   }
 }

@@ -8,7 +8,7 @@
 
 image_repository=clustersync.local/clustersync
 certificates=/etc/ssl/certs/ca-certificates.crt
-image_config='{"User":"1000:1000","WorkingDir":"/app","Env":["PATH=/usr/local/bin","NODE_ENV=production"],"Entrypoint":["node","--enable-source-maps","/app/dist/bin/clustersync.js"]}'
+image_config='{"User":"1000:1000","WorkingDir":"/app","Env":["PATH=/usr/local/bin","NODE_ENV=production","NODE_OPTIONS=--max-semi-space-size=16"],"Entrypoint":["node","--enable-source-maps","/app/dist/bin/clustersync.js"]}'
 
 # image_name BUILDER
 image_name() {
