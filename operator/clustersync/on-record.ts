@@ -40,3 +40,14 @@ export function isLetGo({ metadata }: ClusterSync): boolean {
 export function isDeletedInForeground({ metadata }: ClusterSync): boolean {
   return (metadata.finalizers ?? []).includes(foregroundFinalizer);
 }
+
+/** Whether a ClusterSync has another spec by now, is being deleted, or is gone. @param newest - as the cache has it now. */
+export function isReplaced(
+  { metadata }: Pick<ClusterSync, 'metadata'>,
+  newest: Pick<ClusterSync, 'metadata'> | undefined,
+): boolean {
+  // The API server counts a deletion that waits for finalizers, too.
+  return (
+    newest?.metadata.uid !== metadata.uid || newest?.metadata.generation !== metadata.generation
+  );
+}

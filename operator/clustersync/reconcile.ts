@@ -28,7 +28,7 @@ import { destinationHosts } from './destination-hosts.ts';
 import { destinationProof, type DestinationProof, type ProofInput } from './destination-proof.ts';
 import type { DestinationWish } from './destination-keys.ts';
 import { LostPodKeeper } from './lost-pod-keeper.ts';
-import { isAtRest, isLetGo } from './on-record.ts';
+import { isAtRest, isLetGo, isReplaced } from './on-record.ts';
 import { delayAfter, nextStepMs, releaseAgainMs } from './requeue-delay.ts';
 import { leftBehind } from './reset.ts';
 import { instancesOf, syncerName } from './resources.ts';
@@ -145,6 +145,9 @@ export class ClusterSyncReconciler {
       const workloads = await holds.look(clusterSync, [...asked, ...held], signal);
       decision = await this.#decide(clusterSync, { ...seen, workloads }, signal);
     }
+    // Reading and writing objects can take long: what was decided for another spec is sent to nobody.
+    if (isReplaced(clusterSync, this.#options.clusterSyncs.get(key)))
+      return { requeueAfterMs: nextStepMs };
     monitor.watch(key, decision.targets);
     this.#options.sources.watch(key, decision.sourceTarget);
     this.#options.checks.watch(key, decision.check);
