@@ -1,5 +1,6 @@
 import { writeFile } from 'node:fs/promises';
-import type { MongoClient } from 'mongodb';
+import { isDeepStrictEqual } from 'node:util';
+import type { Db, MongoClient } from 'mongodb';
 import {
   startSyncerProcess,
   type SyncerProcess,
@@ -12,9 +13,11 @@ import { database } from '../copy/data-sets.ts';
 import { emptyDestination } from '../copy/measure.ts';
 import { cpuSecondsOf, peakMebibytesOf } from '../process-usage.ts';
 import type { FarGround, Side } from './ground.ts';
+import { hotState, type Shape, writeHotDocument, writeTransaction } from './shapes.ts';
 
 /** How long a syncer that was stopped takes for what has been written in the meantime. */
 export interface FarBacklog {
+  readonly shape: Shape;
   readonly collections: number;
   readonly farSide: Side;
   readonly roundTripMs: number;
@@ -90,7 +93,7 @@ export class FollowedCollections implements AsyncDisposable {
 
   /** Stops the syncer, writes, and measures how long it takes for that once it continues over a link of some delay. */
   async measure(
-    events: number,
+    { shape, events }: { readonly shape: Shape; readonly events: number },
     farSide: Side,
     roundTripMs: number,
   ): Promise<Omit<FarBacklog, 'round'>> {
@@ -100,7 +103,7 @@ export class FollowedCollections implements AsyncDisposable {
     const link = this.#ground.links[farSide];
     const { totalEventsApplied: before } = await syncer.progress();
     await syncer.kill('SIGSTOP');
-    const written = await this.#write(events);
+    const written = await this.#write(shape, events);
     await this.#ground.clients.source.db('admin').command({ fsync: 1 });
     await link.setRoundTrip(roundTripMs);
     // The highest resident memory is counted from here on.
@@ -120,6 +123,7 @@ export class FollowedCollections implements AsyncDisposable {
     await link.setRoundTrip(0);
     await this.#assertCounts();
     return {
+      shape,
       collections: this.#collections,
       farSide,
       roundTripMs,
@@ -131,8 +135,20 @@ export class FollowedCollections implements AsyncDisposable {
   }
 
   /** @returns how many operations there were, each of one event. */
-  async #write(events: number): Promise<number> {
-    const db = this.#ground.clients.source.db(database);
+  async #write(shape: Shape, events: number): Promise<number> {
+    const { source } = this.#ground.clients;
+    const db = source.db(database);
+    switch (shape) {
+      case 'one document':
+        return await writeHotDocument(db, events);
+      case 'one transaction':
+        return await writeTransaction(source, db, events);
+      case 'many documents':
+        return await this.#writeMixed(db, events);
+    }
+  }
+
+  async #writeMixed(db: Db, events: number): Promise<number> {
     const runs = Math.ceil(events / writers / runLength);
     await Promise.all(
       this.#loads.map(async (ofWriter) => {
@@ -158,5 +174,8 @@ export class FollowedCollections implements AsyncDisposable {
     };
     const [there, here] = [await countOf(source), await countOf(destination)];
     if (there !== here) throw new Error(`${there} documents on the source, ${here} copied`);
+    const states = [source, destination].map(async (client) => await hotState(client.db(database)));
+    const [hotThere, hotHere] = await Promise.all(states);
+    if (!isDeepStrictEqual(hotThere, hotHere)) throw new Error('the hot document differs');
   }
 }

@@ -6,6 +6,7 @@ import { FollowedCollections, type FarBacklog } from './backlog.ts';
 import { measureFarCopies, type FarCopy } from './copy.ts';
 import { startFarGround, type Side } from './ground.ts';
 import { backlogTable, copyTable, plotOf } from './report.ts';
+import { shapeNamed, shapes } from './shapes.ts';
 
 const { values } = parseArgs({
   options: {
@@ -16,6 +17,8 @@ const { values } = parseArgs({
     events: { type: 'string', default: '200000' },
     /** Numbers of collections with changes; empty for none. */
     collections: { type: 'string', default: '1,100,1000' },
+    /** What the changes are, see shapes.ts; other than many documents, in the first number of collections alone. */
+    shapes: { type: 'string', default: shapes.join(',') },
     roundTrips: { type: 'string', default: '0,10,50,100' },
     sides: { type: 'string', default: 'destination' },
     rounds: { type: 'string', default: '1' },
@@ -36,15 +39,20 @@ for (const set of listOf(values.sets))
     copies.push(copy);
   }
 const backlogs: FarBacklog[] = [];
-for (const collections of listOf(values.collections).map(Number)) {
+const [fewest, ...more] = listOf(values.collections).map(Number);
+for (const collections of fewest === undefined ? [] : [fewest, ...more]) {
+  const measured =
+    collections === fewest ? listOf(values.shapes).map(shapeNamed) : ['many documents' as const];
   await using followed = await FollowedCollections.start(ground, collections);
   for (let round = 1; round <= rounds; round++)
     for (const side of farSides)
-      for (const ms of roundTripsMs) {
-        const backlog = { ...(await followed.measure(Number(values.events), side, ms)), round };
-        console.log(JSON.stringify(backlog));
-        backlogs.push(backlog);
-      }
+      for (const ms of roundTripsMs)
+        for (const shape of measured) {
+          const load = { shape, events: Number(values.events) };
+          const backlog = { ...(await followed.measure(load, side, ms)), round };
+          console.log(JSON.stringify(backlog));
+          backlogs.push(backlog);
+        }
 }
 const tables = `${copyTable(copies)}\n${backlogTable(backlogs)}`;
 const at = new Date().toISOString();

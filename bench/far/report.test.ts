@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { backlogTable, copyTable, plotOf } from './report.ts';
 
 const backlog = {
+  shape: 'many documents',
   collections: 1,
   farSide: 'destination',
   roundTripMs: 0,
@@ -38,9 +39,9 @@ describe('the report of far', () => {
 
   it('has the median of all rounds, compared with one collection near', () => {
     assert.deepEqual(backlogTable(backlogs).split('\n').slice(2, -1), [
-      '| 1 | destination | 0 | 20000 | 1.00 | 300 |',
-      '| 1 | destination | 50 | 16000 | 0.80 | 300 |',
-      '| 100 | destination | 0 | 11000 | 0.55 | 310 |',
+      '| many documents | 1 | destination | 0 | 20000 | 1.00 | 300 |',
+      '| many documents | 1 | destination | 50 | 16000 | 0.80 | 300 |',
+      '| many documents | 100 | destination | 0 | 11000 | 0.55 | 310 |',
     ]);
   });
 

@@ -23,6 +23,7 @@ export function copyTable(copies: readonly FarCopy[]): string {
 /** The backlogs as Markdown: each beside the one in the fewest collections over the shortest round trip. */
 export function backlogTable(backlogs: readonly FarBacklog[]): string {
   const head = [
+    'changes of',
     'collections',
     'far side',
     'round trip, ms',
@@ -30,7 +31,7 @@ export function backlogTable(backlogs: readonly FarBacklog[]): string {
     'of the first',
     'MiB at most',
   ];
-  return tableOf(head, backlogRows(backlogs), 0);
+  return tableOf(head, backlogRows(backlogs), 1);
 }
 
 /** The rates as bars, as SVG. */
@@ -69,7 +70,10 @@ function copyRows(copies: readonly FarCopy[]): readonly Row[] {
 
 function backlogRows(backlogs: readonly FarBacklog[]): readonly Row[] {
   return rowsOf(backlogs, {
-    cellsOf: ({ collections, farSide, roundTripMs }) => [collections, farSide, roundTripMs],
+    cellsOf: ({ shape, collections, farSide, roundTripMs }) => [
+      ...[shape, collections],
+      ...[farSide, roundTripMs],
+    ],
     rateOf: ({ eventsPerSecond }) => eventsPerSecond,
     isComparedWith: () => true,
   });
