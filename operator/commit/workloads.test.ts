@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { KubeClient, Selection } from '../kube/client.ts';
+import { KubeError } from '../kube/kube-error.ts';
 import { Workloads } from './workloads.ts';
 
 const { signal } = new AbortController();
@@ -52,5 +53,30 @@ describe('a workload at zero', () => {
         },
       },
     ]);
+  });
+});
+
+describe('workloads to be scaled', () => {
+  it('are all scaled, though one of them is refused', async () => {
+    const paths: string[] = [];
+    const forbidden = new KubeError({
+      request: 'PUT',
+      statusCode: 403,
+      reason: 'Forbidden',
+      message: 'a policy says no',
+    });
+    const client = {
+      raw: async ({ path }: { readonly path: string }) => {
+        paths.push(path.split('/').at(-2) ?? '');
+        if (path.includes('/web/')) throw forbidden;
+        return await Promise.resolve({});
+      },
+    } as unknown as KubeClient;
+    const seen = { uid: 'uid', resourceVersion: '7' };
+    const scalings = ['web', 'queue'].map((name) => {
+      return { ...({ kind: 'Deployment', name } as const), seen, replicas: 3 };
+    });
+    await assert.rejects(new Workloads(client).scale('shop', scalings, signal), forbidden);
+    assert.deepEqual(paths, ['web', 'queue']);
   });
 });

@@ -1,3 +1,4 @@
+import { asError } from '../../service/errors.ts';
 import { pods } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
@@ -40,8 +41,12 @@ export class Workloads {
     return views;
   }
 
-  /** Scales workloads, except those that have changed since they were read: they must be read again. */
+  /**
+   * Scales workloads, except those that have changed since they were read: they must be read again. If one cannot be scaled, all
+   * others are: it must not keep them at zero.
+   */
   async scale(namespace: string, scalings: readonly Scaling[], signal: AbortSignal): Promise<void> {
+    const failures: unknown[] = [];
     for (const { kind, name, seen, replicas } of scalings) {
       const path = pathOf(namespace, { kind, name });
       const body = {
@@ -54,9 +59,12 @@ export class Workloads {
       try {
         await this.#client.raw({ method: 'PUT', path, body, signal });
       } catch (error) {
-        if (!isNotFound(error) && !isConflict(error)) throw error;
+        signal.throwIfAborted();
+        if (!isNotFound(error) && !isConflict(error)) failures.push(error);
       }
     }
+    const [first] = failures;
+    if (first !== undefined) throw asError(first);
   }
 
   async #stateOf(namespace: string, ref: WorkloadRef, signal: AbortSignal): Promise<WorkloadState> {
