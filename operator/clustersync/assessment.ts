@@ -4,7 +4,12 @@ import type { ClusterSync, ClusterSyncStatus, Direction } from '../api/clustersy
 import { isCurrent } from '../operand/observation.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { isFailureOfOtherSync, wantedDigest } from './identity.ts';
-import { gravestInstanceCause, otherSyncCause, type InstanceView } from './instance-causes.ts';
+import {
+  gravestInstanceCause,
+  otherSyncCause,
+  withoutRefusedCommit,
+  type InstanceView,
+} from './instance-causes.ts';
 import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { SourceFinding } from './source.ts';
 import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
@@ -36,6 +41,8 @@ export interface Assessment {
   readonly stages: readonly Stage[];
   readonly stage: Stage;
   readonly cause: ConditionCause | undefined;
+  /** The same, except that a commit was refused or not answered: that does not keep it from being sent again. */
+  readonly commitCause: ConditionCause | undefined;
   /** Whether every instance has just reported its progress. */
   readonly isFresh: boolean;
   readonly canCommit: boolean;
@@ -72,17 +79,19 @@ export function assess(input: StatusInput): Assessment {
   );
   const isAtWorkElsewhere =
     isFresh && progresses.some((progress) => isAtWorkTheOtherWay(progress, direction));
-  const cause =
+  const causeWith = (views: readonly InstanceView[]): ConditionCause | undefined =>
     stage === 'committed'
       ? undefined
       : gravestCause([
           input.blocker,
           different.length > 0 ? otherSyncCause(different) : undefined,
           finding.cause,
-          gravestInstanceCause(instances, stages, nowMs),
+          gravestInstanceCause(views, stages, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
           isAtWorkElsewhere && state !== 'Paused' ? notCommitted(direction) : undefined,
         ]);
+  const cause = causeWith(instances);
+  const commitCause = causeWith(instances.map(withoutRefusedCommit));
   const canCommit =
     stage === 'changes' &&
     isFresh &&
@@ -94,7 +103,7 @@ export function assess(input: StatusInput): Assessment {
   const lagTimeSeconds = isFresh || stage === 'committed' ? reportedLagSeconds : undefined;
   const paused = pausedOf(progresses);
   return {
-    ...{ progresses, reported, stages, stage, cause },
+    ...{ progresses, reported, stages, stage, cause, commitCause },
     ...{
       isFresh,
       canCommit,

@@ -21,6 +21,7 @@ import {
   failure,
   phaseAndReadiness,
   readyMessage,
+  refused,
   reversed,
   runningWorld,
   shardedWorld,
@@ -33,6 +34,10 @@ describe('a ClusterSync that is committed automatically', () => {
   const laggard = changed(changes, { lagTimeSeconds: 11 });
   const early = { commit: { ...automatic, notBefore: secondTime(nowMs + 1_000) } };
   const over = { commit: { ...automatic, notAfter: secondTime(nowMs) } };
+  const afterRefusal = (retryAtMs: number): World => {
+    const command = { ...refused('commit', 'CannotCommitYet', false), retryAtMs };
+    return runningWorld(changes, { observation: { command } });
+  };
   const cases: readonly (readonly [
     what: string,
     world: World,
@@ -58,6 +63,20 @@ describe('a ClusterSync that is committed automatically', () => {
     ],
     ['waits for its lag', runningWorld(laggard), {}, [], 'ChangeApplication: False WaitingForLag'],
     ['waits for its window', runningWorld(changes), early, [], 'ChangeApplication: True InSync'],
+    [
+      'is committed again, once it may be repeated after a refusal',
+      afterRefusal(nowMs),
+      {},
+      ['commit old'],
+      'ChangeApplication: False CannotCommitYet',
+    ],
+    [
+      'is not committed again before',
+      afterRefusal(nowMs + 1_000),
+      {},
+      [],
+      'ChangeApplication: False CannotCommitYet',
+    ],
     [
       'is told to, and waits for its window',
       runningWorld(changes),

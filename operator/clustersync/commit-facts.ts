@@ -140,11 +140,11 @@ function obstacleOf(
   options: CommitOptions,
   { hold, verifications, isHeardOf }: CommitWorld,
 ): Obstacle | undefined {
-  const { stage, cause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
+  const { stage, commitCause, paused, canCommit, isCommitUnderWay, lagTimeSeconds } = assessment;
   // The conditions already say all that.
   const isElsewhere = stage !== 'changes' || paused !== 'none';
   const isSent = isCommitUnderWay && !canCommit;
-  if (cause || isElsewhere || isSent) return { cause: undefined };
+  if (commitCause || isElsewhere || isSent) return { cause: undefined };
   if (!canCommit) return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   if (!finding.isConfirmed) return waiting('WaitingForCanCommit', textUntilConfirmed);
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
@@ -155,7 +155,7 @@ function obstacleOf(
   const doubt = doubtOfAll(clusterSync, verifications, {
     isOfCommit: true,
     isQuiet: hold !== undefined,
-    isAskedAgain: options.workloads !== undefined && !hold,
+    isAskedAgain: (options.workloads ?? []).length > 0 && !hold,
     isHeardOf,
     syncStartedAt: syncStartIn(clusterSync, assessment),
   });

@@ -41,6 +41,14 @@ export function gravestInstanceCause(
   );
 }
 
+/** An instance, as it would be seen if it had not refused a commit. */
+export function withoutRefusedCommit(view: InstanceView): InstanceView {
+  const { observation } = view;
+  if (observation?.command?.kind !== 'refused' || observation.command.name !== 'commit')
+    return view;
+  return { ...view, observation: { ...observation, command: undefined } };
+}
+
 function absence({ instance, refusal, unusableSecret }: InstanceView): ConditionCause {
   return orItsSecret(missingPod(instance.podName, refusal), instance.podName, unusableSecret);
 }

@@ -88,6 +88,7 @@ export function assessedForRepair(assessment: Assessment, plan: RepairPlan): Ass
     canCommit: false,
     commitObstacles: ['the repair that spec.repair requests comes first'],
     cause: plan.conditionCause,
+    commitCause: plan.conditionCause,
   };
 }
 

@@ -127,9 +127,8 @@ function seen(former: StartOver | undefined, token: string, state: StartOver['st
 /** The assessment of a sync that is being ended: shows nothing of what it was. */
 export function assessedForReset(assessment: Assessment, plan: ResetPlan): Assessment {
   if (plan.kind !== 'under way') return assessment;
-  const { conditionCause: cause } = plan;
-  if (!plan.isSent) return { ...assessment, cause };
-  return { ...asIdle(assessment), cause };
+  const causes = { cause: plan.conditionCause, commitCause: plan.conditionCause };
+  return { ...(plan.isSent ? asIdle(assessment) : assessment), ...causes };
 }
 
 /**

@@ -189,6 +189,18 @@ describe('what a commit waits for in its verification', () => {
       undefined,
     ],
   ];
+  it('is the end of a pass also with an empty list of workloads', () => {
+    const verificationStatus = { ...counts, recheckTasks: 5, processingTasks: 1 };
+    const given = verification({ ...checking, verificationStatus });
+    const commit = { ...spec.commit, workloads: [] };
+    const decision = decideIn(
+      runningWorld(changes),
+      { ...spec, commit },
+      { verifications: [given] },
+    );
+    assert.deepEqual(commandsIn(decision), []);
+  });
+
   for (const [what, given, expected] of cases) {
     it(`is ${what}`, () => {
       const decision = decideIn(runningWorld(changes), spec, {
