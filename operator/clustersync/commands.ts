@@ -8,7 +8,7 @@ import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, isTheOtherWay, stageOf } from './stage.ts';
+import { isAtLeast, isTheOtherWay, stageOf, type Stage, type Wanted } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** A command to one instance. */
@@ -48,30 +48,57 @@ export function commandsOf(
       const progress = progresses[index];
       if (!observation || progress?.state !== callingState[name]) return [];
       if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
+      if (name === 'commit' && behind.length > 0 && !behind.includes(progress)) return [];
       if (!maySend(observation, name, nowMs)) return [];
       return [{ id: instance.id, command: { name, body, headers } }];
     });
   const isCommitting = progresses.some((progress) =>
     isAtLeast(stageOf(progress, wanted), 'committing'),
   );
+  const behind = leftBehind(progresses, wanted);
   // A commit that some instances have accepted is not taken back: the others would never get there.
-  if (state === 'Paused' && !isCommitting) return calls('pause');
+  if (state === 'Paused' && !isCommitting && behind.length === 0) return calls('pause');
   if (source.cause) return [];
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
   );
   const isAskedFor = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
   const isWanted = isAskedFor && !isRepairAwaited;
-  const isCommitCalledFor = isCommitting || (isWanted && canCommit && source.isConfirmed);
+  const isCommitCalledFor =
+    isCommitting || behind.length > 0 || (isWanted && canCommit && source.isConfirmed);
   // All are to be started at the same time, so missing ones are waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
     // Never again over data that is in use: neither by accident nor after the metadata database was lost.
     ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
-    ...(areAllThere ? calls('reverse') : []),
+    // Only what is committed as a whole is reversed.
+    ...(areAllThere && behind.length === 0 ? calls('reverse') : []),
     ...calls('resume'),
     ...(isCommitCalledFor ? calls('commit') : []),
   ];
+}
+
+/**
+ * The instances without a commit that others have accepted before the opposite direction was requested. Once all have carried it
+ * out, one that hands over the sync to be reversed looks like them, except that it cannot be committed.
+ */
+function leftBehind(
+  progresses: readonly (SyncerProgress | undefined)[],
+  { direction, digest }: Wanted,
+): readonly SyncerProgress[] {
+  const others = progresses
+    .filter((progress) => progress !== undefined)
+    .filter((progress) => isTheOtherWay(progress, direction));
+  const stageOfOwn = (progress: SyncerProgress): Stage =>
+    stageOf(progress, { digest, direction: progress.direction ?? direction });
+  const stages = others.map(stageOfOwn);
+  if (!stages.some((stage) => isAtLeast(stage, 'committing'))) return [];
+  const isUnderWay = stages.includes('committing');
+  return others.filter(
+    ({ state, canCommit }, index) =>
+      !isAtLeast(stages[index] ?? 'unknown', 'committing') &&
+      (state === 'PAUSED' || (state === 'RUNNING' && (canCommit || isUnderWay))),
+  );
 }
 
 /** The state in which an instance accepts a command. */

@@ -109,6 +109,40 @@ describe('the commands to several instances', () => {
     });
   }
 
+  const backwards = { reversible: true, direction: 'Reverse' } as const;
+  const unready = changed(changes, { canCommit: false });
+  for (const [what, scenes, spec, expected] of [
+    ['complete a commit', [committing, changes, committing], backwards, ['commit 1']],
+    [
+      'complete one that has to catch up',
+      [committed, unready, committing],
+      backwards,
+      ['commit 1'],
+    ],
+    [
+      'complete a commit that is to be paused',
+      [committing, changes, paused],
+      { ...backwards, state: 'Paused' },
+      ['resume 2', 'commit 1'],
+    ],
+    ['complete the last part', [committed, changes, committed], backwards, ['commit 1']],
+    [
+      'commit none that is handed over',
+      [committed, unready, committed],
+      backwards,
+      ['reverse 0', 'reverse 2'],
+    ],
+    [
+      'commit none that is reversed already',
+      [committed, reversed(changes), committed],
+      backwards,
+      ['reverse 0', 'reverse 2'],
+    ],
+  ] as const)
+    it(`${what} once the other direction is requested`, () => {
+      assert.deepEqual(commandsIn(shardedWorld(scenes), spec), expected);
+    });
+
   it('are decided on again when one that was refused may be repeated', () => {
     const command = { ...refused('start', 'ClusterUnreachable', false), retryAtMs: nowMs + 800 };
     const world = shardedWorld([idle, { answer: idle, command }, idle]);
