@@ -17,7 +17,7 @@ const { values } = parseArgs({
     events: { type: 'string', default: '200000' },
     /** Numbers of collections with changes; empty for none. */
     collections: { type: 'string', default: '1,100,1000' },
-    /** What the changes are, see shapes.ts; other than many documents, in the first number of collections alone. */
+    /** What the changes are, see shapes.ts; all but many documents only in the first number of collections. */
     shapes: { type: 'string', default: shapes.join(',') },
     roundTrips: { type: 'string', default: '0,10,50,100' },
     sides: { type: 'string', default: 'destination' },
