@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../service/errors.ts';
 import { genericErrorBody, progressErrorBody } from '../service/http-server.ts';
-import { answeredError } from './answer-error.ts';
+import { answeredError, isNotServed } from './answer-error.ts';
 import { readSyncerCommand, readVerifierCommand, writesOffAlready } from './command-answer.ts';
 import type { Failure, ProgressFailure } from './json.ts';
 
@@ -37,6 +37,17 @@ describe('answeredError', () => {
     for (const body of [undefined, null, 'error', [], {}, { error: null }, { error: 1 }])
       assert.equal(answeredError(body), undefined);
   });
+});
+
+describe('isNotServed', () => {
+  for (const [statuses, expected] of [
+    [[404, 405, 501], true],
+    [[200, 400, 401, 403, 409, 500, 502, 503], false],
+  ] as const) {
+    it(`is ${expected} for ${statuses.join(', ')}`, () => {
+      for (const status of statuses) assert.equal(isNotServed(status), expected, String(status));
+    });
+  }
 });
 
 describe('the answer to a command', () => {

@@ -265,6 +265,20 @@ describe('a ClusterSync that is committed automatically', () => {
     assert.equal(next.commit.kind, 'record');
   });
 
+  it('remembers a missed deadline while it is suspended, and begins nothing afterwards', () => {
+    const world = runningWorld(changes);
+    const missed = {
+      source: { kind: 'ReplicaSet', shards: ['rs'] },
+      commit: { missedOptions: hashOfOptions(withWeb) },
+    } as const;
+    const spec = { commit: withWeb, suspend: true };
+    const suspended = decideIn(world, spec, { workloads: views(3) }, missed);
+    assert.deepEqual(suspended.status.commit, missed.commit);
+    const later = decideIn(world, { commit: withWeb }, { workloads: views(3) }, suspended.status);
+    assert.deepEqual(later.commit, { kind: 'none' });
+    assert.equal(phaseAndReadiness(later.status), 'Stalled: False CommitDeadlineMissed');
+  });
+
   const unanswered = {
     error: { name: 'SyncerUnreachable', description: 'no answer', isLasting: false },
     attempts: 1,

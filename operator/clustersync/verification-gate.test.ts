@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
-import type { Condition } from '../kube/conditions.ts';
+import { findCondition, type Condition } from '../kube/conditions.ts';
 import {
   automatic,
   commandsIn,
@@ -229,6 +229,48 @@ describe('what a commit waits for in its verification', () => {
     assert.match(stepWith(recent, false), /^record .* StoppingWorkloads/);
     assert.match(stepWith({ ...recent, longestSeconds: 11 }, false), /WaitingForVerification/);
     assert.match(stepWith(recent, true), /WaitingForVerification/);
+  });
+
+  it('is the end of a pass with another tool, except where it is asked again', () => {
+    const commit = { ...spec.commit, workloads: [web] };
+    const record = 'record ChangeApplication: False StoppingWorkloads';
+    const held = { hold: holdOf(commit), workloads: views(0) };
+    const running = { workloads: views(3) };
+    for (const [given, phase, rest, expected] of [
+      // That nothing is left proves nothing before something was counted.
+      [held, 'recheck', { totalTasks: 0 }, `none ${waiting}`],
+      [running, 'check', { addedTasks: 3 }, `none ${waiting}`],
+      [running, 'recheck', { processingTasks: 1, recheckTasks: 5 }, record],
+    ] as const) {
+      const verificationStatus = { ...counts, ...rest };
+      const one = verification({
+        ...checking,
+        verificationStatus,
+        verifier: { progress: { phase } },
+      });
+      const world = { ...given, verifications: [one] };
+      const { commit: step, status } = decideIn(runningWorld(changes), { commit }, world);
+      assert.equal(`${step.kind} ${phaseAndReadiness(status)}`, expected);
+    }
+  });
+
+  it('is what ReadyToCommit waits for, where a person commits', () => {
+    const toldWith = (status: Partial<SyncVerificationStatus>, isHeard: boolean) => {
+      const verifications = [verification({ ...checking, ...status })];
+      const world = { verifications, isHeardOf: () => isHeard };
+      const { conditions } = decideIn(runningWorld(changes), {}, world).status;
+      const condition = findCondition(conditions, 'ReadyToCommit');
+      return `${condition?.status} ${condition?.reason}: ${condition?.message}`;
+    };
+    const doubted = 'False WaitingForVerification: the SyncVerification check';
+    const underWay = { verificationStatus: { ...counts, processingTasks: 1 } };
+    assert.equal(
+      toldWith(underWay, true),
+      `${doubted} is in the middle of a pass, and reports no earlier one`,
+    );
+    const passed = { verifier: { progress: { phase: 'recheck', lastPass: quiet } } };
+    assert.match(toldWith(passed, true), /^True Verified/);
+    assert.equal(toldWith(passed, false), `${doubted} reports no current progress`);
   });
 
   it('is an answer to this operator, not only one that is stored', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Pod } from '../kube/builtin-resources.ts';
 import type { KubeClient, Selection } from '../kube/client.ts';
-import { KubeError } from '../kube/kube-error.ts';
+import { errorOfStatus } from '../kube/kube-error.ts';
 import { Workloads } from './workloads.ts';
 
 const { signal } = new AbortController();
@@ -37,9 +37,36 @@ function clientWith(items: readonly Pod[]): KubeClient {
   } as unknown as KubeClient;
 }
 
-describe('a workload at zero', () => {
-  const web = { kind: 'Deployment', name: 'web' } as const;
+/** An API server that refuses every request with this status. */
+function refusingClient(statusCode: number, reason: string): KubeClient {
+  return {
+    raw: () => Promise.reject(errorOfStatus('GET /', statusCode, { reason, message: 'no' })),
+  } as unknown as KubeClient;
+}
 
+const web = { kind: 'Deployment', name: 'web' } as const;
+
+describe('a workload that cannot be read', () => {
+  const look = async (statusCode: number, reason: string) =>
+    await new Workloads(refusingClient(statusCode, reason)).look('shop', [web], signal);
+
+  it('is refused where the operator has no right to it', async () => {
+    const description = 'GET /: 403 Forbidden: no';
+    assert.deepEqual(await look(403, 'Forbidden'), [
+      { ...web, state: { kind: 'refused', description } },
+    ]);
+  });
+
+  it('is missing where the API server has none', async () => {
+    assert.deepEqual(await look(404, 'NotFound'), [{ ...web, state: { kind: 'missing' } }]);
+  });
+
+  it('is unknown where the API server has failed', async () => {
+    await assert.rejects(look(500, 'InternalError'), { name: 'KubeError', statusCode: 500 });
+  });
+});
+
+describe('a workload at zero', () => {
   it('has the pods that are being terminated, until they have ended: they write', async () => {
     const client = clientWith([deletedPod('web-1', 'Running'), deletedPod('web-2', 'Succeeded')]);
     assert.deepEqual(await new Workloads(client).look('shop', [web], signal), [
@@ -59,12 +86,7 @@ describe('a workload at zero', () => {
 describe('workloads to be scaled', () => {
   it('are all scaled, though one of them is refused', async () => {
     const paths: string[] = [];
-    const forbidden = new KubeError({
-      request: 'PUT',
-      statusCode: 403,
-      reason: 'Forbidden',
-      message: 'a policy says no',
-    });
+    const forbidden = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
     const client = {
       raw: async ({ path }: { readonly path: string }) => {
         paths.push(path.split('/').at(-2) ?? '');
