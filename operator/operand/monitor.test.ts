@@ -153,6 +153,56 @@ describe('OperandMonitor', () => {
     await monitor[Symbol.asyncDispose]();
   });
 
+  it('sends one command at a time, and notes none that it may not send', async () => {
+    const processes = new Processes();
+    const { monitor, clock, sent } = processes;
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(500);
+    const connected = Promise.withResolvers<undefined>();
+    processes.connected = connected.promise;
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    monitor.send('shop/orders', 'one', { name: 'resume', body: {} });
+    connected.resolve(undefined);
+    await clock.advance(10);
+    assert.deepEqual(sent, ['pause to quick']);
+    processes.mayCommand = false;
+    monitor.send('shop/orders', 'one', { name: 'resume', body: {} });
+    assert.equal(monitor.observations('shop/orders').get('one')?.command?.name, 'pause');
+    await monitor[Symbol.asyncDispose]();
+  });
+
+  it('says since when a process does not answer, and when to repeat what it has refused', async () => {
+    const processes = new Processes();
+    const { monitor, clock } = processes;
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(500);
+    processes.failure = new Error('no answer');
+    // It is asked as soon as the command has failed.
+    const failedMs = clock.wallMs();
+    monitor.send('shop/orders', 'one', { name: 'pause', body: {} });
+    await clock.advance(4_500);
+    const { unreachable, command } = monitor.observations('shop/orders').get('one') ?? {};
+    assert.equal(unreachable?.sinceMs, failedMs);
+    assert.ok(command?.kind === 'refused');
+    assert.ok(command.retryAtMs > command.endedMs);
+    await monitor[Symbol.asyncDispose]();
+  });
+
+  it('begins again with a process that is asked otherwise, and with no other', async () => {
+    const processes = new Processes();
+    const { monitor, clock, asked } = processes;
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(500);
+    processes.watch('shop/orders', 'quick');
+    await clock.advance(0);
+    assert.equal(asked.get('quick'), 1);
+    monitor.watch('shop/orders', new Map([['one', { ...targetAt('quick'), token: 'other' }]]));
+    assert.equal(monitor.observations('shop/orders').get('one')?.answer, undefined);
+    await clock.advance(0);
+    assert.equal(asked.get('quick'), 2);
+    await monitor[Symbol.asyncDispose]();
+  });
+
   it('tells which request for a command was taken', async () => {
     const processes = new Processes();
     const { monitor, clock } = processes;
