@@ -12,7 +12,14 @@ import {
 } from './instance-causes.ts';
 import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, isAtWorkTheOtherWay, slowest, stageOf, type Stage } from './stage.ts';
+import {
+  isAtLeast,
+  isAtWorkTheOtherWay,
+  leftBehind,
+  slowest,
+  stageOf,
+  type Stage,
+} from './stage.ts';
 import type { SyncerProgress } from './syncer-client.ts';
 
 /** The input of the status, apart from the resource itself. */
@@ -78,7 +85,9 @@ export function assess(input: StatusInput): Assessment {
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
   );
   const isAtWorkElsewhere =
-    isFresh && progresses.some((progress) => isAtWorkTheOtherWay(progress, direction));
+    isFresh &&
+    progresses.some((progress) => isAtWorkTheOtherWay(progress, direction)) &&
+    leftBehind(progresses, wanted).length === 0;
   const causeWith = (views: readonly InstanceView[]): ConditionCause | undefined =>
     stage === 'committed'
       ? undefined

@@ -71,6 +71,13 @@ describe('a ClusterSync that is committed automatically', () => {
       'ChangeApplication: False CannotCommitYet',
     ],
     [
+      'does not even look at its workloads before',
+      afterRefusal(nowMs + 1_000),
+      { commit: withWeb },
+      [],
+      'ChangeApplication: False CannotCommitYet',
+    ],
+    [
       'is not committed again before',
       afterRefusal(nowMs + 1_000),
       {},

@@ -8,7 +8,7 @@ import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, isTheOtherWay, stageOf, type Stage, type Wanted } from './stage.ts';
+import { isAtLeast, isTheOtherWay, leftBehind, stageOf } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** A command to one instance. */
@@ -76,29 +76,6 @@ export function commandsOf(
     ...calls('resume'),
     ...(isCommitCalledFor ? calls('commit') : []),
   ];
-}
-
-/**
- * The instances without a commit that others have accepted before the opposite direction was requested. Once all have carried it
- * out, one that hands over the sync to be reversed looks like them, except that it cannot be committed.
- */
-function leftBehind(
-  progresses: readonly (SyncerProgress | undefined)[],
-  { direction, digest }: Wanted,
-): readonly SyncerProgress[] {
-  const others = progresses
-    .filter((progress) => progress !== undefined)
-    .filter((progress) => isTheOtherWay(progress, direction));
-  const stageOfOwn = (progress: SyncerProgress): Stage =>
-    stageOf(progress, { digest, direction: progress.direction ?? direction });
-  const stages = others.map(stageOfOwn);
-  if (!stages.some((stage) => isAtLeast(stage, 'committing'))) return [];
-  const isUnderWay = stages.includes('committing');
-  return others.filter(
-    ({ state, canCommit }, index) =>
-      !isAtLeast(stages[index] ?? 'unknown', 'committing') &&
-      (state === 'PAUSED' || (state === 'RUNNING' && (canCommit || isUnderWay))),
-  );
 }
 
 /** The state in which an instance accepts a command. */

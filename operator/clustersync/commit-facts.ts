@@ -13,7 +13,7 @@ import {
 import type { WorkloadView } from '../commit/plan.ts';
 import { holderOf } from '../leases/lease-holder.ts';
 import { secondTime } from '../kube/micro-time.ts';
-import { isCurrent, lastOf, type Observation } from '../operand/observation.ts';
+import { isCurrent, lastOf, maySend, type Observation } from '../operand/observation.ts';
 import { syncStartOf } from '../operand/sync-start.ts';
 import type { ConditionCause } from '../operand/condition-cause.ts';
 import type { InstanceView } from './instance-causes.ts';
@@ -135,8 +135,14 @@ export function provesNoCommit(
   return tellsNoCommit(answer.progress);
 }
 
+/** Whether an instance has refused a commit, and is not sent it again yet. */
+function isHeldBack({ observation }: InstanceView, nowMs: number): boolean {
+  if (observation === undefined || lastOf(observation, 'commit')?.kind !== 'refused') return false;
+  return !maySend(observation, 'commit', nowMs);
+}
+
 function obstacleOf(
-  { clusterSync, assessment, finding }: CommitInput,
+  { clusterSync, assessment, finding, instances, nowMs }: CommitInput,
   options: CommitOptions,
   { hold, verifications, isHeardOf }: CommitWorld,
 ): Obstacle | undefined {
@@ -144,7 +150,9 @@ function obstacleOf(
   // The conditions already say all that.
   const isElsewhere = stage !== 'changes' || paused !== 'none';
   const isSent = isCommitUnderWay && !canCommit;
-  if (commitCause || isElsewhere || isSent) return { cause: undefined };
+  // Nobody stops an application for what cannot be sent.
+  const isTooSoon = instances.some((view) => isHeldBack(view, nowMs));
+  if (commitCause || isElsewhere || isSent || isTooSoon) return { cause: undefined };
   if (!canCommit) return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   if (!finding.isConfirmed) return waiting('WaitingForCanCommit', textUntilConfirmed);
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {

@@ -144,6 +144,9 @@ export class ClusterSyncReconciler {
       const held = holds.holdOf(clusterSync)?.workloads ?? [];
       const workloads = await holds.look(clusterSync, [...asked, ...held], signal);
       decision = await this.#decide(clusterSync, { ...seen, workloads }, signal);
+    } else if (decision.commands.some(({ command }) => command.name === 'commit')) {
+      // Its window may be over by now, and what it rests on old.
+      decision = await this.#decide(clusterSync, seen, signal);
     }
     // Reading and writing objects can take long: what was decided for another spec is sent to nobody.
     if (isReplaced(clusterSync, this.#options.clusterSyncs.get(key)))

@@ -76,6 +76,32 @@ export function isAtWorkTheOtherWay(
   return progress?.state === 'RUNNING' && (progress.canCommit || isCopying);
 }
 
+/**
+ * The instances without a commit that others have accepted before the opposite direction was requested: the commit is theirs, too.
+ * A syncer knows whether that is so. Of a tool that does not say, one that can be committed is taken for one of them: an instance
+ * that hands over a sync to be reversed cannot.
+ */
+export function leftBehind(
+  progresses: readonly (SyncerProgress | undefined)[],
+  { direction, digest }: Wanted,
+): readonly SyncerProgress[] {
+  const others = progresses
+    .filter((progress) => progress !== undefined)
+    .filter((progress) => isTheOtherWay(progress, direction));
+  const isGiven = (progress: SyncerProgress): boolean =>
+    isAtLeast(
+      stageOf(progress, { digest, direction: progress.direction ?? direction }),
+      'committing',
+    );
+  if (!others.some(isGiven)) return [];
+  return others.filter((progress) => {
+    const { state, canCommit, commitUnderWay } = progress;
+    if (isGiven(progress)) return false;
+    if (commitUnderWay === undefined) return state === 'RUNNING' && canCommit;
+    return commitUnderWay && (state === 'RUNNING' || state === 'PAUSED');
+  });
+}
+
 /** The stage of a sync: that of the instance furthest behind. */
 export function slowest(stages: readonly Stage[]): Stage {
   const places = stages.map((stage) => order.indexOf(stage));

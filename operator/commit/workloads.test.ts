@@ -83,22 +83,26 @@ describe('a workload at zero', () => {
   });
 });
 
-describe('workloads to be scaled', () => {
-  it('are all scaled, though one of them is refused', async () => {
-    const paths: string[] = [];
-    const forbidden = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
-    const client = {
-      raw: async ({ path }: { readonly path: string }) => {
-        paths.push(path.split('/').at(-2) ?? '');
-        if (path.includes('/web/')) throw forbidden;
-        return await Promise.resolve({});
-      },
-    } as unknown as KubeClient;
-    const seen = { uid: 'uid', resourceVersion: '7' };
-    const scalings = ['web', 'queue'].map((name) => {
-      return { ...({ kind: 'Deployment', name } as const), seen, replicas: 3 };
+describe('workloads to be scaled, of which the first is refused', () => {
+  for (const [what, replicas, expected] of [
+    ['are all given back their pods', 3, ['web', 'queue']],
+    ['are not stopped in vain', 0, ['web']],
+  ] as const)
+    it(what, async () => {
+      const paths: string[] = [];
+      const forbidden = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
+      const client = {
+        raw: async ({ path }: { readonly path: string }) => {
+          paths.push(path.split('/').at(-2) ?? '');
+          if (path.includes('/web/')) throw forbidden;
+          return await Promise.resolve({});
+        },
+      } as unknown as KubeClient;
+      const seen = { uid: 'uid', resourceVersion: '7' };
+      const scalings = ['web', 'queue'].map((name) => {
+        return { ...({ kind: 'Deployment', name } as const), seen, replicas };
+      });
+      await assert.rejects(new Workloads(client).scale('shop', scalings, signal), forbidden);
+      assert.deepEqual(paths, expected);
     });
-    await assert.rejects(new Workloads(client).scale('shop', scalings, signal), forbidden);
-    assert.deepEqual(paths, ['web', 'queue']);
-  });
 });

@@ -42,8 +42,8 @@ export class Workloads {
   }
 
   /**
-   * Scales workloads, except those that have changed since they were read: they must be read again. If one cannot be scaled, all
-   * others are: it must not keep them at zero.
+   * Scales workloads, except those that have changed since they were read: they must be read again. One that cannot be scaled does
+   * not keep the others at zero, and no other is stopped in vain.
    */
   async scale(namespace: string, scalings: readonly Scaling[], signal: AbortSignal): Promise<void> {
     const failures: unknown[] = [];
@@ -60,7 +60,9 @@ export class Workloads {
         await this.#client.raw({ method: 'PUT', path, body, signal });
       } catch (error) {
         signal.throwIfAborted();
-        if (!isNotFound(error) && !isConflict(error)) failures.push(error);
+        if (isNotFound(error) || isConflict(error)) continue;
+        if (replicas === 0) throw error;
+        failures.push(error);
       }
     }
     const [first] = failures;
