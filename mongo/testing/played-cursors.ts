@@ -15,13 +15,13 @@ export interface PlayedBatch {
  * A cluster whose cursors are a function, and the commands that were sent to it.
  * @param batchOf - returns the batch with which a command that opens a cursor, or a getMore, is answered.
  */
-export function playedCursors(batchOf: (command: Document) => PlayedBatch): {
+export function playedCursors(batchOf: (command: Document) => PlayedBatch | Promise<PlayedBatch>): {
   readonly cluster: ClusterClient;
   readonly sent: readonly SentCommand[];
 } {
-  const { deployment, sent } = playedDeployment((command) => {
+  const { deployment, sent } = playedDeployment(async (command) => {
     if ('killCursors' in command) return { ok: 1 };
-    const { documents, isOpen = false, token } = batchOf(command);
+    const { documents, isOpen = false, token } = await batchOf(command);
     const cursor = {
       ...{ id: isOpen ? Long.ONE : Long.ZERO, ns: 'shop.items' },
       ...('getMore' in command ? { nextBatch: documents } : { firstBatch: documents }),
