@@ -19,7 +19,7 @@ export function rangesBetween(bounds: readonly Document[]): IdRange[] {
 /**
  * The parts of find commands that read a range, one after the other, in the order of the index on `_id`. A range that is open
  * above does not reach the greatest possible id, MaxKey: the server ends it before (seen on 6.0.5), so MaxKey gets its own
- * query.
+ * query. Of a clustered collection it does, so both return MaxKey.
  */
 export function idRangeQueries({ min, max }: IdRange): Document[] {
   const between = {

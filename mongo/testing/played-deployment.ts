@@ -11,7 +11,7 @@ export interface SentCommand {
  * A replica set that is a function, and the commands that were sent to it.
  * @param answer - returns its answer to a command, or throws.
  */
-export function playedDeployment(answer: (command: Document) => Document): {
+export function playedDeployment(answer: (command: Document) => Document | Promise<Document>): {
   readonly deployment: Deployment;
   readonly sent: readonly SentCommand[];
 } {
@@ -20,7 +20,7 @@ export function playedDeployment(answer: (command: Document) => Document): {
     description: { type: 'RSPrimary', address: 'played:27017' },
     command: async ({ command, options }: { command: Document; options: SentCommand }) => {
       sent.push({ command, signal: options.signal });
-      const given = await Promise.resolve(answer(command));
+      const given = await answer(command);
       return { toObject: () => given };
     },
   };
@@ -31,7 +31,10 @@ export function playedDeployment(answer: (command: Document) => Document): {
       s: { options: {} },
       selectServer: async () => await Promise.resolve(server),
     },
-    startSession: () => ({ client, inTransaction: () => false, endSession: () => undefined }),
+    startSession: () => ({
+      ...{ client, transaction: { options: {} } },
+      ...{ inTransaction: () => false, endSession: () => undefined },
+    }),
     db: (databaseName: string) => ({ databaseName, client }),
   };
   const deployment = { isSharded: false, shards: [], decoded: client, admin: client.db('admin') };

@@ -119,6 +119,23 @@ describe('BatchMatcher', () => {
     assert.deepEqual(compare([a], [b, a], isOld), []);
   });
 
+  it('excuses documents of one _id that are on one side only if all of them are excused', () => {
+    const isOld = ({ v }: Document): boolean => v !== 1;
+    const [fresh, old, older] = [1, 2, 3].map((v): Document => ({ _id: 1, v }));
+    assert.ok(fresh && old && older);
+    const id = '{"$numberInt":"1"}';
+    for (const documents of [
+      [fresh, old],
+      [old, fresh],
+      [old, fresh, older],
+    ]) {
+      assert.deepEqual(compare([], documents, isOld), [`extraDocument ${id}`]);
+      assert.deepEqual(compare(documents, [], isOld), [`missingDocument ${id}`]);
+    }
+    assert.deepEqual(compare([], [old, older], isOld), []);
+    assert.deepEqual(compare([old, older], [], isOld), []);
+  });
+
   const numbered = (count: number, v: number): Document[] =>
     Array.from({ length: count }, (_, _id) => ({ _id, v }));
   const tooMany: readonly [string, source: Document[], destination: Document[]][] = [

@@ -35,6 +35,7 @@ export class BatchMatcher {
   readonly #excuse: Excuse | undefined;
   readonly #showValues: boolean;
   readonly #found: DocumentDifference[] = [];
+  /** The ids that only the destination has, and whether all its documents of that `_id` are excused. */
   readonly #extra = new Map<IdKey, { readonly isExcused: boolean }>();
   readonly #surplus = new Map<IdKey, Surplus>();
   #byId: ReadonlyMap<IdKey, readonly number[]> | undefined;
@@ -99,7 +100,9 @@ export class BatchMatcher {
     const indexes = this.#byId.get(key);
     if (indexes === undefined) {
       if (this.#extra.size < maxDifferences) {
-        this.#extra.set(key, { isExcused: this.#excuse?.(document, 'source') ?? false });
+        const areOthers = this.#extra.get(key)?.isExcused ?? true;
+        const isExcused = this.#excuse?.(document, 'source') ?? false;
+        this.#extra.set(key, { isExcused: areOthers && isExcused });
       } else {
         this.#isOverflowing = true;
       }

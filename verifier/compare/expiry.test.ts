@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { BSON, Int32, type Document } from 'mongodb';
+import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { decodeIndexSpec } from '../../mongo/specification.ts';
-import { expiryExcuse, expiryRules, offsetOf } from './expiry.ts';
+import { playedAdmin } from '../../mongo/testing/played-deployment.ts';
+import { clocksOf, expiryExcuse, expiryRules, offsetOf } from './expiry.ts';
 
 const nowMs = 1_000_000_000_000;
 /** The source's is an hour behind. */
@@ -60,6 +62,22 @@ describe('expiryExcuse', () => {
     assert.deepEqual([excuse(late, 'destination'), excuse(late, 'source')], [true, false]);
     assert.deepEqual([excuse(later, 'destination'), excuse(later, 'source')], [true, true]);
     assert.deepEqual([other(late, 'destination'), other(late, 'source')], [true, true]);
+  });
+});
+
+describe('clocksOf', () => {
+  it('asks each side for its own', async () => {
+    const sideAt = (ms: number): { readonly cluster: ClusterClient } => {
+      const admin = playedAdmin(() => ({ ok: 1, localTime: new Date(ms) }));
+      return { cluster: { admin } as unknown as ClusterClient };
+    };
+    const hourMs = 3_600_000;
+    const { signal } = new AbortController();
+    for (const aheadMs of [-hourMs, hourMs]) {
+      const sides = { source: sideAt(nowMs), destination: sideAt(nowMs + aheadMs) };
+      const { source, destination } = await clocksOf(sides, signal);
+      assert.equal(destination() > source(), aheadMs > 0);
+    }
   });
 });
 

@@ -1,6 +1,7 @@
 import type { Document, ReadPreferenceMode } from 'mongodb';
 import { idRangeQueries, type IdRange } from '../../mongo/id-range.ts';
 import type { Namespace } from '../../mongo/namespace.ts';
+import { bsonType, idElement } from '../../mongo/raw-bson.ts';
 import { RawCursor, type RawBatch } from '../../mongo/raw-cursor.ts';
 import type { TokenBucket } from '../../service/token-bucket.ts';
 import { readConcernOf, type Side } from './sides.ts';
@@ -74,8 +75,16 @@ export async function* readRange(
   range: IdRange,
   fetchSize: Fetches = new FetchSize(),
 ): AsyncGenerator<RawBatch, void> {
+  let hasMaxKey = false;
   for (const query of idRangeQueries(range)) {
-    yield* readBatches(context, side, namespace, inOrder(side, query), fetchSize);
+    // A range of a clustered collection reaches MaxKey, which has a query of its own.
+    if (hasMaxKey) return;
+    const batches = readBatches(context, side, namespace, inOrder(side, query), fetchSize);
+    for await (const batch of batches) {
+      const { last } = batch.list;
+      hasMaxKey ||= last !== undefined && idElement(last).type === bsonType.maxKey;
+      yield batch;
+    }
   }
 }
 

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
-import { Timestamp } from 'mongodb';
-import { hasPassed } from './change-follower.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Binary, BSON, Timestamp, type Document } from 'mongodb';
+import { RetryWarnings } from '../../mongo/retry-warnings.ts';
+import { playedCursors } from '../../mongo/testing/played-cursors.ts';
+import { createLogger } from '../../service/logger.ts';
+import { ChangeFollower, hasPassed, type ChangeFollowerOptions } from './change-follower.ts';
 
 const before = new Timestamp({ t: 7, i: 1 });
 const until = new Timestamp({ t: 7, i: 2 });
@@ -33,5 +37,37 @@ describe('hasPassed', () => {
         assert.equal(hasPassed({ ...answer, time: before }, until, isSharded), false);
       }
     }
+  });
+});
+
+describe('ChangeFollower', () => {
+  it('has passed the time from which it resumes once a later answer than the first is empty', async () => {
+    const token = { _data: '820000000700000002' };
+    const event = { _id: token, operationType: 'update', ns: { db: 'shop', coll: 'items' } };
+    const batches: Document[][] = [[], [{ ...event, documentKey: { _id: 1 } }], []];
+    const steps: string[] = [];
+    const ended = new AbortController();
+    const { cluster } = playedCursors(async () => {
+      // Whoever waits for an earlier answer goes on first.
+      await nextTurn();
+      const documents = batches.shift();
+      if (!documents) ended.abort();
+      ended.signal.throwIfAborted();
+      steps.push(`answered with ${documents?.length}`);
+      return { documents: documents ?? [], token, isOpen: true };
+    });
+    const follower = new ChangeFollower({
+      ...{ cluster, signal: ended.signal, logger: createLogger('test', 'fatal') },
+      ...{ side: 'source', isSharded: false, from: before },
+      reached: { token: new Binary(BSON.serialize(token)), time: until },
+      monitor: { retryWarnings: new RetryWarnings(), addRetry: () => undefined, changesSeen: 0 },
+      selects: async () => await Promise.resolve(true),
+      log: { take: () => undefined, isEmpty: true, isFull: false, hasFailed: false },
+      onStored: () => undefined,
+    } as unknown as ChangeFollowerOptions);
+    const passing = follower.passed(until).then(() => steps.push('passed'));
+    await assert.rejects(follower.run(), { name: 'AbortError' });
+    await passing;
+    assert.deepEqual(steps, ['answered with 0', 'answered with 1', 'answered with 0', 'passed']);
   });
 });

@@ -22,38 +22,69 @@ const former: PassRecord = {
   startedAt: new Date(),
 };
 
-/** What is recorded of a pass in which nothing is pending, of a verification that began at the times 10 and 11. */
-async function planned(next: Omit<NextPass, 'kind'>): Promise<PassRecord> {
-  const compared = { documents: 0, bytes: 0 };
-  const none = () => Promise.resolve();
+const compared = { documents: 0, bytes: 0 };
+const none = () => Promise.resolve();
+
+/** The passes after that one, of a verification that began at the times 10 and 11, in which nothing is pending, and their lease. */
+function runner(stores: object): { readonly passes: PassRunner; readonly lease: CoordinatorLease } {
   const signal = new AbortController().signal;
   const context = {
-    ...{ signal, logger: createLogger('test', 'fatal'), catalog: {} },
+    ...{ signal, logger: createLogger('test', 'fatal'), catalog: {}, stores },
     monitor: { retryWarnings: new RetryWarnings(), addRetry: () => undefined },
-    stores: {
-      tasks: {
-        ...{ drop: none, add: none, forgetOthers: none },
-        notes: () => Promise.resolve(new Map()),
-        counts: () => Promise.resolve({ compared }),
-      },
-      rechecks: { all: () => [], forgetUpTo: none },
-      mismatches: { forgetBefore: none },
-    },
   } as unknown as PassContext;
   const held = {
     ...{ stores: { verifications: { updateAsCoordinator: none } }, wakeup: new Wakeup(), signal },
   } as unknown as CoordinatorLeaseContext;
-  const record = { run: 'run', noted: [], generation: former, totals: compared };
+  const record = { run: 'run', noted: [], generation: former, totals: compared, lastPass: null };
   const lease = new CoordinatorLease(held, record as unknown as VerificationRecord, 2);
   const starts = {
     source: { isSharded: false, from: at(10) },
     destination: { isSharded: false, from: at(11) },
   };
-  await new PassRunner(context, lease, starts).plan({ kind: 'recheck', ...next });
+  return { passes: new PassRunner(context, lease, starts), lease };
+}
+
+/** What is recorded of the next pass. */
+async function planned(next: Omit<NextPass, 'kind'>): Promise<PassRecord> {
+  const { passes, lease } = runner({
+    tasks: {
+      ...{ drop: none, add: none, forgetOthers: none },
+      notes: () => Promise.resolve(new Map()),
+      counts: () => Promise.resolve({ compared }),
+    },
+    rechecks: { all: () => [], forgetUpTo: none },
+    mismatches: { forgetBefore: none },
+  });
+  await passes.plan({ kind: 'recheck', ...next });
   const { generation } = lease.record;
   assert.ok(generation);
   assert.equal(generation.number, 5);
   return generation;
+}
+
+const noTasks: TaskCounts = {
+  ...{ added: 0, processing: 0, failed: 0, completed: 0, metadataMismatch: 0 },
+  ...{ compared, expected: compared, isOverflowing: false, disturbed: 0 },
+};
+
+/** What is recorded of the end of a pass, of whose tasks this is counted. */
+async function ended(counts: Partial<TaskCounts>, { isProven = true } = {}) {
+  const { passes, lease } = runner({
+    tasks: {
+      isOver: () => Promise.resolve(true),
+      counts: () => Promise.resolve({ ...noTasks, ...counts }),
+      plannedCount: () => Promise.resolve(former.plannedTasks),
+      // The pass has noted none.
+      notedCount: () => Promise.resolve(isProven ? 0 : 1),
+      rangeTasks: () => [],
+    },
+    mismatches: { numbers: () => Promise.resolve({ mismatches: 0, longestMs: 0 }) },
+    coverages: { add: none },
+  });
+  const ending = passes.ended();
+  if (isProven) await ending;
+  else await assert.rejects(ending, { name: 'CheckFailed' });
+  return lease.record.lastPass;
 }
 
 describe('PassRunner', () => {
@@ -84,13 +115,26 @@ describe('PassRunner', () => {
       assert.deepEqual(comparedUpTo, former.readAfter);
     });
   }
-});
 
-const nothing = { documents: 0, bytes: 0 };
-const none: TaskCounts = {
-  ...{ added: 0, processing: 0, failed: 0, completed: 0, metadataMismatch: 0 },
-  ...{ compared: nothing, expected: nothing, isOverflowing: false, disturbed: 0 },
-};
+  it('plans a pass that is repeated only for what the last one has noted', async () => {
+    const followed = { source: null, destination: null };
+    const doubted = { note: 'doubts', first: 0, rechecks: [] };
+    assert.equal((await planned({ followed })).isAgain, false);
+    assert.equal((await planned({ followed, doubted })).isAgain, true);
+  });
+
+  it('records whether a pass has compared everything, and stored all differences', async () => {
+    assert.equal((await ended({ completed: 1 }))?.isWhole, true);
+    assert.equal((await ended({ failed: 1 }))?.isWhole, true);
+    assert.equal((await ended({ failed: 1, disturbed: 1 }))?.isWhole, false);
+    assert.equal((await ended({ failed: 1, isOverflowing: true }))?.isWhole, false);
+    assert.equal((await ended({ completed: 1 }, { isProven: false }))?.isWhole, false);
+  });
+
+  it('counts a task that has failed and stored nothing as a difference', async () => {
+    assert.equal((await ended({ failed: 2, disturbed: 2 }))?.mismatches, 2);
+  });
+});
 
 /** What is counted, answer by answer. */
 async function counted(...answers: readonly Partial<TaskCounts>[]): Promise<number> {
@@ -98,7 +142,7 @@ async function counted(...answers: readonly Partial<TaskCounts>[]): Promise<numb
   const counts = async (): Promise<TaskCounts> => {
     const next = left.shift();
     assert.ok(next, 'it is asked no more often');
-    return await Promise.resolve({ ...none, ...next });
+    return await Promise.resolve({ ...noTasks, ...next });
   };
   const until = async (condition: () => Promise<boolean> | boolean): Promise<void> => {
     while (!(await condition()));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Binary, BSON } from 'mongodb';
 import type { Comparison } from '../compare/compare-documents.ts';
 import { idKey, keyBytes, type IdKey } from '../compare/id-key.ts';
@@ -24,20 +25,40 @@ class Stored {
   /** By the pass for which they are noted. */
   readonly notes = new Map<number, readonly Notes[]>();
   readonly ends: TaskEnd[] = [];
+  /** In the order in which they were written. */
+  readonly writes: string[] = [];
+  readonly #refused: string | undefined;
+
+  /** @param refused - the write that fails. */
+  constructor(refused?: string) {
+    this.#refused = refused;
+  }
+
+  async #write(what: string): Promise<void> {
+    await nextTurn();
+    if (what === this.#refused) throw new Error('refused');
+    this.writes.push(what);
+  }
 
   async of(kind: PassKind, outcome: Outcome): Promise<this> {
     const stores = {
       tasks: {
         end: async (ends: readonly TaskEnd[]) => {
-          this.ends.push(...(await Promise.resolve(ends)));
+          await this.#write('ends');
+          this.ends.push(...ends);
         },
       },
       rechecks: {
         add: async (_: string, generation: number, notes: readonly Notes[]) => {
-          this.notes.set(generation, await Promise.resolve(notes));
+          await this.#write('rechecks');
+          this.notes.set(generation, notes);
         },
       },
-      mismatches: { add: () => Promise.resolve() },
+      mismatches: {
+        add: async () => {
+          await this.#write('mismatches');
+        },
+      },
     } as unknown as ResultStores;
     const results = new Results(stores, { run: 'run', generation: 4, epoch: 1 }, kind);
     await results.take(task, outcome);
@@ -72,4 +93,26 @@ describe('Results', () => {
       );
     });
   }
+
+  it('records the end of a task after everything it has found, and not if that cannot be stored', async () => {
+    const { writes } = await new Stored().of('recheck', documents(missing));
+    assert.deepEqual(writes, ['mismatches', 'rechecks', 'ends']);
+    for (const refused of ['mismatches', 'rechecks']) {
+      const stored = new Stored(refused);
+      await assert.rejects(stored.of('recheck', documents(missing)), { message: 'refused' });
+      assert.deepEqual(stored.ends, []);
+    }
+  });
+
+  it('records with the end of a task why it has not found all differences', async () => {
+    const whyOf = async (outcome: Outcome): Promise<unknown> => {
+      const { ends } = await new Stored().of('recheck', outcome);
+      return ends.map(({ isDisturbed, isOverflowing }) => ({ isDisturbed, isOverflowing }));
+    };
+    const all = { isDisturbed: false, isOverflowing: false };
+    assert.deepEqual(await whyOf(documents(missing)), [all]);
+    assert.deepEqual(await whyOf({ kind: 'disturbed' }), [{ ...all, isDisturbed: true }]);
+    const tooMany = documents({ ...missing, isOverflowing: true });
+    assert.deepEqual(await whyOf(tooMany), [{ ...all, isOverflowing: true }]);
+  });
 });

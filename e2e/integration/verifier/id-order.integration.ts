@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { MaxKey, MinKey, MongoClient, type Document } from 'mongodb';
 import { startReplicaSet, type ReplicaSet } from '../../ground/mongod/replica-set.ts';
+import type { VerifierOptions } from '../../../verifier/options.ts';
 import { openSession, type Progress } from './verifier-session.ts';
 
 /** More than one batch of the verifier. */
 const documentCount = 12_000;
+
+interface Row {
+  readonly _id: unknown;
+  readonly text: string;
+}
 
 describe('the verifier, over the whole order of _id', () => {
   let source: ReplicaSet;
@@ -28,10 +34,11 @@ describe('the verifier, over the whole order of _id', () => {
     await Promise.all([source.stop(), destination.stop()]);
   });
 
-  const verify = async (): Promise<Progress> => {
+  const verify = async (options: Partial<VerifierOptions> = {}): Promise<Progress> => {
     await using session = await openSession({
       srcURI: source.uri('syncer'),
       destURI: destination.uri('syncer'),
+      ...options,
     });
     await session.post('check');
     await session.post('writesOff');
@@ -41,6 +48,22 @@ describe('the verifier, over the whole order of _id', () => {
   it('finds equal sides equal, the smallest and the greatest id with them', async () => {
     const { verdict, verificationStatus } = await verify();
     assert.deepEqual([verdict, verificationStatus.failedTasks], ['equal', 0]);
+  });
+
+  it('reads the greatest id of a clustered collection once, in whatever ranges', async () => {
+    for (const side of [source, destination]) {
+      await using client = new MongoClient(side.uri('admin'));
+      const options = { clusteredIndex: { key: { _id: 1 }, unique: true } };
+      const clustered = await client.db('clustered').createCollection<Row>('all', options);
+      const ids = [...Array(500).keys(), new MaxKey()];
+      await clustered.insertMany(ids.map((_id) => ({ _id, text: 'x'.repeat(1_000) })));
+    }
+    const includeNamespaces = JSON.stringify([{ database: 'clustered' }]);
+    const options = { verifyAll: false, includeNamespaces, partitionMebibytes: 0.025 };
+    const { verdict, proof } = await verify(options);
+    assert.equal(verdict, 'equal');
+    assert.deepEqual(proof?.documentsCompared, { source: 501, destination: 501 });
+    assert.ok(proof.ranges > 10, `${proof.ranges} ranges`);
   });
 
   for (const id of [new MinKey(), new MaxKey()]) {
