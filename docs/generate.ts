@@ -274,7 +274,8 @@ function optionPage(): string {
     '',
     'An option comes from a flag, from the environment, or from the YAML file that `--config` names; this is also their',
     'order of precedence. Options marked as secret can also be read from a file: `--<name>File`, or',
-    '`CLUSTERSYNC_<NAME>_FILE`. Prefer that: other users of the machine can see the arguments of a process.',
+    '`CLUSTERSYNC_<NAME>_FILE`; a source that gives both is refused. Prefer the file: other users of the machine can see',
+    'the arguments of a process.',
     ...Object.entries(programs).flatMap(([program, options]) =>
       optionTable(program, options, (name) => `--${name}`),
     ),

@@ -40,6 +40,16 @@ describe('forEachConcurrently', () => {
     await assert.rejects(forEachConcurrently([0, 1, 2, 3, 4], 2, run), /one/);
     assert.deepEqual(ended, [0]);
   });
+
+  it('throws the error that came first, also if an earlier item fails after it', async () => {
+    const first = Promise.withResolvers<undefined>();
+    const run = async (item: number): Promise<void> => {
+      if (item === 0) await first.promise;
+      first.resolve(undefined);
+      throw new Error(`of ${item}`);
+    };
+    await assert.rejects(forEachConcurrently([0, 1], 2, run), { message: 'of 1' });
+  });
 });
 
 describe('forEachAsGiven', () => {

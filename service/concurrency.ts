@@ -8,20 +8,17 @@ export async function forEachConcurrently<T>(
   run: (item: T) => Promise<void>,
 ): Promise<void> {
   const iterator = items[Symbol.iterator]();
-  let failed = false;
+  let failure: { readonly error: unknown } | undefined;
   const worker = async (): Promise<void> => {
-    for (let next = iterator.next(); !next.done && !failed; next = iterator.next()) {
-      try {
+    try {
+      for (let next = iterator.next(); !next.done && !failure; next = iterator.next())
         await run(next.value);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
+    } catch (error) {
+      failure ??= { error };
     }
   };
-  const results = await Promise.allSettled(Array.from({ length: limit }, worker));
-  const rejected = results.find((result) => result.status === 'rejected');
-  if (rejected) throw rejected.reason;
+  await Promise.all(Array.from({ length: limit }, worker));
+  if (failure) throw failure.error;
 }
 
 /**

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
-import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { allAddresses, closeServer, listen, nodeHost } from './listening.ts';
+import { orAborted } from './or-aborted.ts';
 
 const nothing = async (): Promise<void> => {
   await Promise.resolve();
@@ -8,8 +11,8 @@ const nothing = async (): Promise<void> => {
 
 describe('a server that listens', () => {
   const servers: Server[] = [];
-  const started = (): Server => {
-    const server = createServer((_, response) => response.end('here'));
+  const started = (answer: RequestListener = (_, response) => response.end('here')): Server => {
+    const server = createServer(answer);
     servers.push(server);
     return server;
   };
@@ -39,4 +42,23 @@ describe('a server that listens', () => {
       assert.ok(error instanceof Error);
       assert.ok(error.message.startsWith(`cannot listen on ${written}:${port}: `), error.message);
     });
+
+  it('ends a connection with half a request when it is closed, but not before the work behind it', async () => {
+    const server = started((request) => request.resume());
+    const port = await listen(server, { host: '127.0.0.1', port: 0 });
+    const socket = connect(port, '127.0.0.1').on('error', () => undefined);
+    try {
+      socket.write('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8\r\n\r\nhalf');
+      const [request] = (await once(server, 'request')) as [IncomingMessage];
+      let wasOpen = false;
+      const closing = closeServer(server, async () => {
+        await Promise.resolve();
+        wasOpen = !request.socket.destroyed;
+      });
+      await orAborted(closing, AbortSignal.timeout(10_000));
+      assert.ok(wasOpen);
+    } finally {
+      socket.destroy();
+    }
+  });
 });

@@ -3,7 +3,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
-import { compileOptions, environmentName, type OptionTable } from './options.ts';
+import {
+  compileOptions,
+  environmentName,
+  kebabCase,
+  type OptionSources,
+  type OptionTable,
+} from './options.ts';
 
 const table = {
   config: { type: 'string', description: 'a YAML file with options' },
@@ -55,6 +61,81 @@ describe('compileOptions', () => {
       'mongodb://u:p@h/',
     );
   });
+
+  const toB = (): string => write('uri', 'mongodb://b\n');
+  const configOf = (text: string): string => write('config.yaml', text);
+  const stronger: readonly (readonly [string, () => Partial<OptionSources>])[] = [
+    [
+      'a file of a flag to the environment',
+      () => ({ flags: { cluster0File: toB() }, env: { CLUSTERSYNC_CLUSTER0: 'mongodb://a' } }),
+    ],
+    [
+      'a file of a flag to the file with options',
+      () => ({ flags: { cluster0File: toB(), config: configOf('cluster0: mongodb://a') } }),
+    ],
+    [
+      'a file of the environment to the file with options',
+      () => ({
+        flags: { config: configOf('cluster0: mongodb://a') },
+        env: { CLUSTERSYNC_CLUSTER0_FILE: toB() },
+      }),
+    ],
+    [
+      'the environment to a file of the file with options',
+      () => ({
+        flags: { config: configOf('cluster0File: /nowhere/uri') },
+        env: { CLUSTERSYNC_CLUSTER0: 'mongodb://b' },
+      }),
+    ],
+    [
+      'a flag to a file of the environment',
+      () => ({
+        flags: { cluster0: 'mongodb://b' },
+        env: { CLUSTERSYNC_CLUSTER0_FILE: '/nowhere/uri' },
+      }),
+    ],
+    [
+      'a file of the file with options to an empty value beside it',
+      () => ({ flags: { config: configOf(`cluster0:\ncluster0File: ${toB()}\n`) } }),
+    ],
+  ];
+  for (const [what, sources] of stronger) {
+    it(`prefers ${what}, for a secret`, () => {
+      const { cluster0 } = compileOptions(table, { flags: {}, env: {}, ...sources() });
+      assert.equal(cluster0, 'mongodb://b');
+    });
+  }
+
+  const both: readonly (readonly [string, () => Partial<OptionSources>, RegExp])[] = [
+    [
+      'the flags',
+      () => ({ flags: { cluster0: 'x', cluster0File: toB() } }),
+      /^--cluster0 and --cluster0File are mutually exclusive$/,
+    ],
+    [
+      'the flags of a command for people',
+      () => ({ flags: { cluster0: 'x', cluster0File: toB() }, spell: kebabCase }),
+      /^--cluster0 and --cluster0-file are mutually exclusive$/,
+    ],
+    [
+      'the environment',
+      () => ({ env: { CLUSTERSYNC_CLUSTER0: 'x', CLUSTERSYNC_CLUSTER0_FILE: toB() } }),
+      /^CLUSTERSYNC_CLUSTER0 and CLUSTERSYNC_CLUSTER0_FILE are mutually exclusive$/,
+    ],
+    [
+      'the file with options',
+      () => ({ flags: { config: configOf(`cluster0: x\ncluster0File: ${toB()}\n`) } }),
+      /^cluster0 of --config and cluster0File of --config are mutually exclusive$/,
+    ],
+  ];
+  for (const [what, sources, message] of both) {
+    it(`refuses a secret beside a file with it in ${what}, naming both`, () => {
+      assert.throws(() => compileOptions(table, { flags: {}, env: {}, ...sources() }), {
+        name: 'InvalidOption',
+        message,
+      });
+    });
+  }
 
   const refused: [string, Record<string, unknown>, RegExp][] = [
     ['a missing option', {}, /--cluster0, --cluster0File or CLUSTERSYNC_CLUSTER0 is required/],
@@ -140,6 +221,19 @@ describe('compileOptions', () => {
     await setImmediate();
     process.off('warning', note);
     assert.deepEqual(warnings, []);
+  });
+
+  it('takes the name of the file from the environment, too', () => {
+    const optionsOf = (text: string) =>
+      compileOptions(table, {
+        flags: { cluster0: 'x' },
+        env: { CLUSTERSYNC_CONFIG: write('config.yaml', text) },
+      });
+    assert.equal(optionsOf('port: 1').port, 1);
+    assert.throws(() => optionsOf('prot: 1'), {
+      name: 'InvalidOption',
+      message: /config\.yaml: unknown option prot$/,
+    });
   });
 
   it('refuses an unknown name in the file', () => {

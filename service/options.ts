@@ -89,7 +89,7 @@ export function optionNames(table: OptionTable): string[] {
 
 /**
  * Compiles the options of a program from all their sources.
- * @throws SyncError InvalidOption, naming the option: unknown in the file, of a wrong type, or missing.
+ * @throws SyncError InvalidOption, naming the option: unknown in the file, of a wrong type, missing, or beside a file with it.
  */
 export function compileOptions<T extends OptionTable>(
   table: T,
@@ -98,14 +98,14 @@ export function compileOptions<T extends OptionTable>(
   const names = new Set(optionNames(table));
   const { spell = (option: string) => option } = sources;
   const file = readConfigFile(sources, names);
-  const given = (name: string): unknown =>
-    sources.flags[name] ?? sources.env[environmentName(name)] ?? file[name];
+  const strongestFirst: readonly Source[] = [
+    { given: (name) => sources.flags[name], called: (name) => `--${spell(name)}` },
+    { given: (name) => sources.env[environmentName(name)], called: environmentName },
+    { given: (name) => file[name], called: (name) => `${name} of --config` },
+  ];
   const values: Record<string, unknown> = {};
   for (const [name, row] of Object.entries(table)) {
-    const value =
-      given(name) ??
-      (row.secret ? secretFromFile(spell(`${name}File`), given(`${name}File`)) : undefined) ??
-      row.default;
+    const value = valueOf(name, row, strongestFirst, spell) ?? row.default;
     if (value === undefined) {
       if (row.required) {
         const also = row.secret ? `, --${spell(`${name}File`)}` : '';
@@ -143,8 +143,32 @@ function readConfigFile(
   return parsed as Record<string, unknown>;
 }
 
-function secretFromFile(flag: string, path: unknown): string | undefined {
-  return typeof path === 'string' ? readTextFile({ path, option: `--${flag}` }).trim() : undefined;
+/** One of {@link OptionSources}. */
+interface Source {
+  readonly given: (option: string) => unknown;
+  /** How an option of it is called, for errors. */
+  readonly called: (option: string) => string;
+}
+
+/** What the strongest source gives that gives any: a value or, for a secret, the file with it. */
+function valueOf(
+  name: string,
+  row: OptionRow,
+  strongestFirst: readonly Source[],
+  spell: (option: string) => string,
+): unknown {
+  const fileName = `${name}File`;
+  for (const { given, called } of strongestFirst) {
+    const value = given(name) ?? undefined;
+    const path = row.secret ? given(fileName) : undefined;
+    if (typeof path === 'string') {
+      if (value === undefined) return readTextFile({ path, option: `--${spell(fileName)}` }).trim();
+      const problem = `${called(name)} and ${called(fileName)} are mutually exclusive`;
+      throw new SyncError('InvalidOption', problem);
+    }
+    if (value !== undefined) return value;
+  }
+  return undefined;
 }
 
 function typed(flag: string, row: OptionRow, value: unknown): string | number | boolean {

@@ -35,6 +35,16 @@ describe('redact', () => {
       'mongodb://h/?tlsCertificateKeyFilePassword=<redacted>&tls=true',
     ],
     [
+      'hides secret options in any case',
+      'mongodb://h/?TLSCERTIFICATEKEYFILEPASSWORD=abc&proxypassword=def',
+      'mongodb://h/?TLSCERTIFICATEKEYFILEPASSWORD=<redacted>&proxypassword=<redacted>',
+    ],
+    [
+      'hides the properties of a mechanism, which may hold a token',
+      'mongodb://h/?authMechanismProperties=AWS_SESSION_TOKEN:abc,CANONICALIZE_HOST_NAME:true&tls=true',
+      'mongodb://h/?authMechanismProperties=<redacted>&tls=true',
+    ],
+    [
       'hides credentials in any URI',
       'proxy http://u:p@proxy:1/path',
       'proxy http://<credentials>@proxy:1/path',

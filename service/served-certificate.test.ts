@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { SyncError } from './errors.ts';
-import { readCertificate } from './served-certificate.ts';
+import { certificateFiles, readCertificate } from './served-certificate.ts';
 
 describe('the files of a certificate', () => {
   let folder: string;
@@ -38,4 +38,25 @@ describe('the files of a certificate', () => {
         },
       );
     });
+
+  const [tlsCertificateFile, tlsKeyFile] = ['/tls.crt', '/tls.key'];
+  for (const given of [
+    { tlsCertificateFile, tlsKeyFile: undefined },
+    { tlsCertificateFile: undefined, tlsKeyFile },
+  ])
+    it(`are refused if only one is given: ${given.tlsKeyFile ?? tlsCertificateFile}`, () => {
+      assert.throws(() => certificateFiles(given), {
+        name: 'InvalidOption',
+        message: /go together/,
+      });
+    });
+
+  it('are both, or none for HTTP', () => {
+    const none = { tlsCertificateFile: undefined, tlsKeyFile: undefined };
+    assert.equal(certificateFiles(none), undefined);
+    assert.deepEqual(certificateFiles({ tlsCertificateFile, tlsKeyFile }), {
+      certificateFile: tlsCertificateFile,
+      keyFile: tlsKeyFile,
+    });
+  });
 });

@@ -10,11 +10,13 @@ const shutdownDeadlineMs = 25_000;
  * A program that was started with a channel (`ipc`) also stops when its parent is gone, however that ended.
  * A promise that is rejected without anyone waiting for it, or an uncaught error, is logged and ends the process (`failed`).
  * @param failed - the exit code of a failure. 1 is what some commands say of data that differs: they have another.
+ * @param deadlineMs - how long a shutdown may take; programs keep the default.
  */
 export async function runUntilSignal(
   logger: Logger,
   main: (signal: AbortSignal) => Promise<void>,
   failed = 1,
+  deadlineMs = shutdownDeadlineMs,
 ): Promise<void> {
   const controller = new AbortController();
   const stop = (name: NodeJS.Signals | 'disconnect'): void => {
@@ -23,7 +25,7 @@ export async function runUntilSignal(
     setTimeout(() => {
       logger.fatal('the shutdown took too long');
       process.exit(failed);
-    }, shutdownDeadlineMs).unref();
+    }, deadlineMs).unref();
     controller.abort(new Error(`stopped by ${name}`));
   };
   const crash = (error: unknown): void => {
