@@ -193,6 +193,11 @@ describe('compileOptions', () => {
       /not valid YAML: it cannot be resolved$/,
     ],
     ['a number', 'cluster0: 4711', /--cluster0: expected a text$/],
+    [
+      'a number as its file',
+      'cluster0: x\ncluster0File: 4711',
+      /^cluster0File of --config: expected a text$/,
+    ],
   ];
   for (const [what, text, message] of unreadable) {
     it(`does not repeat a secret that is ${what} in the file`, () => {

@@ -160,8 +160,10 @@ function valueOf(
   const fileName = `${name}File`;
   for (const { given, called } of strongestFirst) {
     const value = given(name) ?? undefined;
-    const path = row.secret ? given(fileName) : undefined;
-    if (typeof path === 'string') {
+    const path = (row.secret ? given(fileName) : undefined) ?? undefined;
+    if (path !== undefined) {
+      if (typeof path !== 'string')
+        throw new SyncError('InvalidOption', `${called(fileName)}: expected a text`);
       if (value === undefined) return readTextFile({ path, option: `--${spell(fileName)}` }).trim();
       const problem = `${called(name)} and ${called(fileName)} are mutually exclusive`;
       throw new SyncError('InvalidOption', problem);
