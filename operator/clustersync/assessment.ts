@@ -84,10 +84,15 @@ export function assess(input: StatusInput): Assessment {
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
   );
+  const behind = leftBehind(progresses, wanted);
   const isAtWorkElsewhere =
     isFresh &&
     progresses.some((progress) => isAtWorkTheOtherWay(progress, direction)) &&
-    leftBehind(progresses, wanted).length === 0;
+    behind.length === 0;
+  // A commit is called for as it would be if the direction had not been changed.
+  const calledFor = stages.map((each, index) =>
+    behind.some((progress) => progress === progresses[index]) ? 'changes' : each,
+  );
   const causeWith = (views: readonly InstanceView[]): ConditionCause | undefined =>
     stage === 'committed'
       ? undefined
@@ -95,7 +100,7 @@ export function assess(input: StatusInput): Assessment {
           input.blocker,
           different.length > 0 ? otherSyncCause(different) : undefined,
           finding.cause,
-          gravestInstanceCause(views, stages, nowMs),
+          gravestInstanceCause(views, calledFor, nowMs),
           stages.includes('idle') && !mayBegin(clusterSync) ? cannotBegin : undefined,
           isAtWorkElsewhere && state !== 'Paused' ? notCommitted(direction) : undefined,
         ]);

@@ -53,7 +53,7 @@ export class HoldKeeper {
       case 'record':
         return await this.#book.put(holdName(holder), leaseOf(step.hold), signal);
       case 'scale':
-        await this.#workloads.scale(holder.namespace, step.scalings, signal);
+        await this.#workloads.scale(holder.namespace, step, signal);
         return true;
       case 'drop':
         await this.#book.remove(holdName(holder), signal);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import type { Hold } from './hold.ts';
-import { planCommit, type CommitFacts, type CommitPlan } from './plan.ts';
+import type { CommitFacts } from './plan.ts';
 import {
   carriedOut,
   down,
   ending,
   found,
   hold,
-  holder,
   missing,
   nowMs,
   options,
   outline,
+  plan,
   refused,
   sent,
   up,
@@ -21,24 +21,6 @@ import {
 
 const lag = { reason: 'WaitingForLag', message: 'the lag is 99 s', level: 'waiting' } as const;
 const late: Hold = { ...hold, sinceMs: nowMs - 300_000 };
-
-function plan(facts: Partial<CommitFacts>): CommitPlan {
-  return planCommit({
-    nowMs,
-    holder,
-    options,
-    optionsHash: 'hash',
-    isAskedFor: true,
-    direction: 'Forward',
-    commit: 'none',
-    isCarriedOut: false,
-    obstacle: undefined,
-    hold: undefined,
-    missedHash: undefined,
-    workloads: undefined,
-    ...facts,
-  });
-}
 
 const stopping = 'StoppingWorkloads waiting';
 const missed = 'CommitDeadlineMissed stalled';
@@ -392,6 +374,18 @@ describe('the next step of an automatic commit', () => {
     assert.match(without, /within 300 s, and .* new value of spec\.commit\.attempt$/);
     const within = plan({ options: over, missedHash: 'hash' }).cause?.message ?? '';
     assert.match(within, /within 300 s and before 20.* with a later notAfter$/);
+  });
+
+  it('tries to stop all before it stops the first, until a commit may be under way', () => {
+    const tried = [
+      { hold, workloads: up },
+      { hold: sent, workloads: up },
+      { hold: ending, workloads: down },
+    ].map((facts) => {
+      const { step } = plan(facts);
+      return step.kind === 'scale' ? step.isTriedFirst : step.kind;
+    });
+    assert.deepEqual(tried, [true, false, false]);
   });
 
   it('scales what was seen, and nothing else', () => {

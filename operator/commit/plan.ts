@@ -74,7 +74,12 @@ export type CommitStep =
   | { readonly kind: 'look' }
   /** Record this hold. */
   | { readonly kind: 'record'; readonly hold: Hold }
-  | { readonly kind: 'scale'; readonly scalings: readonly Scaling[] }
+  | {
+      readonly kind: 'scale';
+      readonly scalings: readonly Scaling[];
+      /** Whether the API server is asked about all of them before the first is carried out: nothing is stopped in vain. */
+      readonly isTriedFirst: boolean;
+    }
   | { readonly kind: 'send' }
   /** The record is no longer needed. */
   | { readonly kind: 'drop' };
@@ -276,18 +281,22 @@ function backTo(now: number, { replicas }: HeldWorkload): number | undefined {
 }
 
 function scaling(
-  { workloads }: Hold,
+  hold: Hold,
   views: readonly WorkloadView[],
   sizeOf: (now: number, held: HeldWorkload) => number | undefined,
 ): CommitPlan | undefined {
-  const scalings = workloads.flatMap((held): Scaling[] => {
+  const scalings = hold.workloads.flatMap((held): Scaling[] => {
     const state = stateOf(held, views);
     if (state.kind !== 'found' || state.seen.uid !== held.uid) return [];
     const replicas = sizeOf(state.replicas, held);
     const { kind, name } = held;
     return replicas === undefined ? [] : [{ kind, name, seen: state.seen, replicas }];
   });
-  return scalings.length > 0 ? { step: { kind: 'scale', scalings } } : undefined;
+  if (scalings.length === 0) return undefined;
+  const isDown = scalings.every(({ replicas }) => replicas === 0);
+  // Once a commit may be under way, whatever can be stopped is.
+  const isTriedFirst = isDown && hold.commitSentMs === undefined;
+  return { step: { kind: 'scale', scalings, isTriedFirst } };
 }
 
 function stateOf(ref: WorkloadRef, views: readonly WorkloadView[]): WorkloadState {

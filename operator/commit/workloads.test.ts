@@ -83,26 +83,29 @@ describe('a workload at zero', () => {
   });
 });
 
-describe('workloads to be scaled, of which the first is refused', () => {
-  for (const [what, replicas, expected] of [
-    ['are all given back their pods', 3, ['web', 'queue']],
-    ['are not stopped in vain', 0, ['web']],
+describe('workloads to be scaled, of which one is refused', () => {
+  for (const [what, step, expected] of [
+    ['are all given back their pods', { replicas: 3, isTriedFirst: false }, ['web', 'queue']],
+    ['are all stopped for a commit', { replicas: 0, isTriedFirst: false }, ['web', 'queue']],
+    ['are not stopped in vain', { replicas: 0, isTriedFirst: true }, ['web?', 'queue?']],
   ] as const)
     it(what, async () => {
-      const paths: string[] = [];
+      const asked: string[] = [];
       const forbidden = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
       const client = {
-        raw: async ({ path }: { readonly path: string }) => {
-          paths.push(path.split('/').at(-2) ?? '');
+        raw: async ({ path, query }: { readonly path: string; readonly query?: unknown }) => {
+          asked.push(`${path.split('/').at(-2) ?? ''}${query === undefined ? '' : '?'}`);
           if (path.includes('/web/')) throw forbidden;
           return await Promise.resolve({});
         },
       } as unknown as KubeClient;
       const seen = { uid: 'uid', resourceVersion: '7' };
       const scalings = ['web', 'queue'].map((name) => {
-        return { ...({ kind: 'Deployment', name } as const), seen, replicas };
+        return { ...({ kind: 'Deployment', name } as const), seen, replicas: step.replicas };
       });
-      await assert.rejects(new Workloads(client).scale('shop', scalings, signal), forbidden);
-      assert.deepEqual(paths, expected);
+      const { isTriedFirst } = step;
+      const scale = new Workloads(client).scale('shop', { scalings, isTriedFirst }, signal);
+      await assert.rejects(scale, forbidden);
+      assert.deepEqual(asked, expected);
     });
 });

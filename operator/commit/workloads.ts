@@ -5,7 +5,7 @@ import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
 import { isPossibleName } from '../kube/resource.ts';
 import { hasEnded } from '../operand/pod-state.ts';
 import type { WorkloadRef } from './hold.ts';
-import type { Scaling, SeenWorkload, WorkloadState, WorkloadView } from './plan.ts';
+import type { CommitStep, Scaling, SeenWorkload, WorkloadState, WorkloadView } from './plan.ts';
 
 /** The subresource `scale` of a workload, as far as it is read. */
 interface Scale {
@@ -42,10 +42,27 @@ export class Workloads {
   }
 
   /**
-   * Scales workloads, except those that have changed since they were read: they must be read again. One that cannot be scaled does
-   * not keep the others at zero, and no other is stopped in vain.
+   * Scales workloads, except those that have changed since they were read: they must be read again. One that cannot be scaled
+   * keeps no other from it, unless all are tried first.
    */
-  async scale(namespace: string, scalings: readonly Scaling[], signal: AbortSignal): Promise<void> {
+  async scale(
+    namespace: string,
+    {
+      scalings,
+      isTriedFirst,
+    }: Pick<CommitStep & { readonly kind: 'scale' }, 'scalings' | 'isTriedFirst'>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (isTriedFirst) await this.#put(namespace, scalings, { query: { dryRun: 'All' }, signal });
+    await this.#put(namespace, scalings, { signal });
+  }
+
+  /** Rejects with the first failure, once all have been sent. */
+  async #put(
+    namespace: string,
+    scalings: readonly Scaling[],
+    options: { readonly query?: { readonly dryRun: 'All' }; readonly signal: AbortSignal },
+  ): Promise<void> {
     const failures: unknown[] = [];
     for (const { kind, name, seen, replicas } of scalings) {
       const path = pathOf(namespace, { kind, name });
@@ -57,12 +74,10 @@ export class Workloads {
         spec: { replicas },
       };
       try {
-        await this.#client.raw({ method: 'PUT', path, body, signal });
+        await this.#client.raw({ method: 'PUT', path, body, ...options });
       } catch (error) {
-        signal.throwIfAborted();
-        if (isNotFound(error) || isConflict(error)) continue;
-        if (replicas === 0) throw error;
-        failures.push(error);
+        options.signal.throwIfAborted();
+        if (!isNotFound(error) && !isConflict(error)) failures.push(error);
       }
     }
     const [first] = failures;

@@ -8,8 +8,6 @@ import {
   type Lease,
 } from '../../../operator/kube/builtin-resources.ts';
 import type { KubeClient } from '../../../operator/kube/client.ts';
-import type { WorkloadState } from '../../../operator/commit/plan.ts';
-import { Workloads } from '../../../operator/commit/workloads.ts';
 import { findCondition } from '../../../operator/kube/conditions.ts';
 import type { KubeObject } from '../../../operator/kube/resource.ts';
 import { until } from '../../ground/until.ts';
@@ -116,54 +114,6 @@ describe('the life cycle of a ClusterSync, on a real API server', () => {
       JSON.stringify(await client.list(leases, { namespace: 'default', signal })),
       /secret/,
     );
-  });
-
-  it('misses workloads of names that no object can have, as it does those that are not there', async () => {
-    const { namespace } = await ground.newPlace();
-    const refs = ['.', '..', 'a/b', 'a%2fb', 'not-there'].map((name) => {
-      return { kind: 'Deployment', name } as const;
-    });
-    const views = await new Workloads(client).look(namespace, refs, signal);
-    assert.deepEqual(
-      views.map(({ state }) => state.kind),
-      refs.map(() => 'missing'),
-    );
-  });
-
-  it('scales no workload that somebody has scaled, or made again, since it was looked at', async () => {
-    const { namespace } = await ground.newPlace();
-    const ref = { kind: 'Deployment', name: 'web' } as const;
-    const path = `/apis/apps/v1/namespaces/${namespace}/deployments`;
-    const labels = { app: 'web' };
-    const make = async (): Promise<void> => {
-      const template = {
-        metadata: { labels },
-        spec: { containers: [{ name: 'web', image: 'example.dev/web' }] },
-      };
-      const spec = { replicas: 1, selector: { matchLabels: labels }, template };
-      const body = { metadata: { name: ref.name }, spec };
-      await client.raw({ method: 'POST', path, body, signal });
-    };
-    const workloads = new Workloads(client);
-    const look = async (): Promise<Extract<WorkloadState, { kind: 'found' }>> => {
-      const [view] = await workloads.look(namespace, [ref], signal);
-      assert.ok(view?.state.kind === 'found');
-      return view.state;
-    };
-    await make();
-    const { seen } = await look();
-    await workloads.scale(namespace, [{ ...ref, seen, replicas: 5 }], signal);
-    assert.equal((await look()).replicas, 5, 'as nobody has changed it');
-    await workloads.scale(namespace, [{ ...ref, seen, replicas: 0 }], signal);
-    assert.equal((await look()).replicas, 5);
-    const { seen: former } = await look();
-    await client.raw({ method: 'DELETE', path: `${path}/${ref.name}`, signal });
-    await until('it is gone', async () => {
-      return (await workloads.look(namespace, [ref], signal))[0]?.state.kind === 'missing';
-    });
-    await make();
-    await workloads.scale(namespace, [{ ...ref, seen: former, replicas: 0 }], signal);
-    assert.equal((await look()).replicas, 1);
   });
 
   it('gives a destination back that nobody claims any more, also where no operator saw the deletion', async () => {

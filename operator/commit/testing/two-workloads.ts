@@ -1,5 +1,11 @@
 import type { Hold } from '../hold.ts';
-import type { CommitFacts, CommitPlan, WorkloadState, WorkloadView } from '../plan.ts';
+import {
+  planCommit,
+  type CommitFacts,
+  type CommitPlan,
+  type WorkloadState,
+  type WorkloadView,
+} from '../plan.ts';
 
 export const nowMs = Date.UTC(2026, 0, 1, 12);
 export const holder = { namespace: 'shop', name: 'orders', uid: 'sync-uid' };
@@ -44,6 +50,25 @@ export const up = views(found('web', 3), found('queue', 1));
 export const down = views(found('web', 0), found('queue', 0));
 export const missing = { kind: 'missing' } as const;
 export const refused = { kind: 'refused', description: 'forbidden' } as const;
+
+/** The next step, if these are the facts that are not as usual. */
+export function plan(facts: Partial<CommitFacts>): CommitPlan {
+  return planCommit({
+    nowMs,
+    holder,
+    options,
+    optionsHash: 'hash',
+    isAskedFor: true,
+    direction: 'Forward',
+    commit: 'none',
+    isCarriedOut: false,
+    obstacle: undefined,
+    hold: undefined,
+    missedHash: undefined,
+    workloads: undefined,
+    ...facts,
+  });
+}
 
 /** The step in a word or two, and why. */
 export function outline({ step, cause, opensAt }: CommitPlan): string {
