@@ -77,7 +77,7 @@ export type CommitStep =
   | {
       readonly kind: 'scale';
       readonly scalings: readonly Scaling[];
-      /** Whether the API server is asked about all of them before the first is carried out: nothing is stopped in vain. */
+      /** Whether the API server is asked about all of them before the first is carried out, so that a refusal stops none. */
       readonly isTriedFirst: boolean;
     }
   | { readonly kind: 'send' }

@@ -87,7 +87,7 @@ describe('workloads to be scaled, of which one is refused', () => {
   for (const [what, step, expected] of [
     ['are all given back their pods', { replicas: 3, isTriedFirst: false }, ['web', 'queue']],
     ['are all stopped for a commit', { replicas: 0, isTriedFirst: false }, ['web', 'queue']],
-    ['are not stopped in vain', { replicas: 0, isTriedFirst: true }, ['web?', 'queue?']],
+    ['are all left running', { replicas: 0, isTriedFirst: true }, ['web?', 'queue?']],
   ] as const)
     it(what, async () => {
       const asked: string[] = [];
