@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, type Condition } from '../kube/conditions.ts';
+import type { CommitWorld } from './commit-facts.ts';
 import {
   automatic,
   commandsIn,
@@ -314,6 +315,19 @@ describe('what a commit waits for in its verification', () => {
       { ...held, verifications: [verification(checking)] },
     );
     assert.equal(step.kind, 'record');
+  });
+
+  it('is what the verifier knows now, once nothing writes any more', () => {
+    const commit = { ...spec.commit, workloads: [web] };
+    const verifier = {
+      progress: { phase: 'recheck', lastPass: quiet, asOf: '2026-01-01T11:59:50Z' },
+    };
+    const given = { ...checking, verifier };
+    const waits = (held: Partial<CommitWorld>): string =>
+      decideIn(runningWorld(changes), { commit }, { ...held, verifications: [verification(given)] })
+        .commit.kind;
+    assert.equal(waits({ hold: holdOf(commit), workloads: views(0) }), 'none');
+    assert.equal(waits({ workloads: views(3) }), 'record', 'an attempt begins');
   });
 
   it('is a run about this sync: what was found of a former one of the name proves nothing', () => {

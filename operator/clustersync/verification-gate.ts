@@ -195,7 +195,8 @@ function doubtOfOwn(
   if (known === 'old') return differences;
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
-  if (reason !== 'Checking' || !demand.isHeardOf(verification))
+  const isOld = isQuiet && readVerification(status.verifier?.progress)?.asOf !== undefined;
+  if (reason !== 'Checking' || isOld || !demand.isHeardOf(verification))
     return waiting('reports no current progress');
   if (known === 'recent' && isQuiet) return differences;
   if (known === 'unknown') return waiting('has not compared everything once');
