@@ -208,6 +208,38 @@ describe('a dry run', () => {
     assert.ok(!isAnswered(dry, restarted));
   });
 
+  describe('whose question has changed', () => {
+    const world = runningWorld(answers.idle, { check: unknown });
+    const { status } = after(found([]));
+    const silent = { sinceMs: nowMs - 60_000, description: 'refused' };
+    const { check } = answered(world, decide(clusterSync(dry), world), found([]));
+    const canStartWith = (
+      spec: Partial<ClusterSyncSpec>,
+      parts: Parameters<typeof runningWorld>[1],
+    ) =>
+      canStartOf(
+        decide(clusterSync({ ...dry, ...spec }, status), runningWorld(answers.idle, parts)).status,
+      );
+
+    it('does not show the answer to the former one', () => {
+      assert.equal(canStartWith({ checkAgain: 'now' }, { check }), 'Unknown Checking');
+      assert.equal(canStartWith({ checkAgain: 'now' }, { check: unknown }), 'Unknown Checking');
+    });
+
+    it('does not show it while nobody can be asked, either', () => {
+      const observation = { unreachable: silent };
+      assert.equal(canStartWith({}, { check, observation }), 'True Checked');
+      assert.equal(canStartWith({}, { check: unknown, observation }), 'True Checked');
+      const { source } = clusterSync().spec;
+      const userSecretRef = { name: 'old-user', key: 'username' };
+      const passwordSecretRef = { name: 'old-user', key: 'password' };
+      const auth = { userSecretRef, passwordSecretRef };
+      for (const spec of [{ checkAgain: 'now' }, { source: { ...source, auth } }])
+        for (const known of [check, unknown])
+          assert.equal(canStartWith(spec, { check: known, observation }), 'absent');
+    });
+  });
+
   it('asks the first of several syncers that answers', () => {
     const world = shardedWorld(['no pod', answers.idle, answers.idle], { check: unknown });
     const sync = clusterSync(dry, threeShards);

@@ -135,7 +135,7 @@ function requestOf(
   const target = able.find(({ process }) => process === askedBefore) ?? able[0];
   if (!target) return undefined;
   const body = startBody(clusterSync);
-  const inputsHash = hashOf([body, clusterSync.spec.checkAgain, target.process]);
+  const inputsHash = `${questionHash(clusterSync)}${hashOf([target.process]).slice(0, 6)}`;
   const known = isAnswer(view, { target, inputsHash }) ? view : undefined;
   return {
     ...{ target, body, inputsHash },
@@ -143,6 +143,12 @@ function requestOf(
       ? { deadlineMs: dryRunDeadlineMs, notBeforeMs: known ? renewedMs(known, nowMs) : 0 }
       : { deadlineMs: startDeadlineMs, notBeforeMs: Math.max(...views.map(lastRefusalMs)) }),
   };
+}
+
+/** What is asked, whichever process answers: the first part of the hash of all inputs. */
+function questionHash(clusterSync: ClusterSync): string {
+  const { checkAgain, source, destination } = clusterSync.spec;
+  return hashOf([startBody(clusterSync), checkAgain, source, destination]).slice(0, 10);
 }
 
 function outlookOf(
@@ -154,7 +160,9 @@ function outlookOf(
   if (isHandsOff || isOnRecord(clusterSync) || views.some((each) => hasSync(each)))
     return { kind: 'none' };
   const former = recordIn(clusterSync.status);
-  if (view.kind !== 'unknown' && (!request || isAnswer(view, request))) {
+  // While nobody can be asked, what was found before counts if it was asked the same.
+  const isAsked = (inputsHash: string): boolean => inputsHash.startsWith(questionHash(clusterSync));
+  if (view.kind !== 'unknown' && (request ? isAnswer(view, request) : isAsked(view.inputsHash))) {
     switch (view.kind) {
       case 'found': {
         const { kind, canStart, findings, omitted, inputsHash, askedMs } = view;
@@ -166,7 +174,7 @@ function outlookOf(
         return { kind: 'failed', error: view.error };
     }
   }
-  if (former && (!request || former.inputsHash === request.inputsHash))
+  if (former && (request ? former.inputsHash === request.inputsHash : isAsked(former.inputsHash)))
     return { kind: 'found', ...former };
   return request ? { kind: 'asking' } : { kind: 'none' };
 }
