@@ -111,6 +111,10 @@ describe('spec.startOver', () => {
       begun,
       runningWorld(changed(committing, { canWrite: true })),
     ],
+    'is committed by one of its instances': [
+      { ...begun, ...threeShards },
+      shardedWorld([committed, changes, committing]),
+    ],
     'was committed, and goes back': [
       { ...begun, committedAt: '2026-01-01T10:00:00Z' },
       runningWorld(reversed(changes)),

@@ -119,10 +119,25 @@ describe('a SyncVerification', () => {
   });
 
   it('compares what the sync selects', () => {
-    const filtered = clusterSyncIn('changes', { includeNamespaces: [{ database: 'a' }] });
-    const { objects } = decide(verification(), world({ clusterSync: filtered }));
-    const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
-    assert.ok(!container?.args?.includes('--verifyAll'));
+    const database = [{ database: 'a' }];
+    for (const selection of [{ includeNamespaces: database }, { excludeNamespaces: database }]) {
+      const filtered = clusterSyncIn('changes', selection);
+      const { objects } = decide(verification(), world({ clusterSync: filtered }));
+      const [container] = objects?.statefulSet.spec?.template?.spec?.containers ?? [];
+      assert.ok(container?.args && !container.args.includes('--verifyAll'));
+    }
+  });
+
+  it('makes nothing, and sends nothing, while it is being deleted', () => {
+    const { metadata, ...rest } = verification();
+    const deleted = {
+      ...rest,
+      metadata: { ...metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    for (const given of [world(), running(idle)]) {
+      const { objects, command } = decide(deleted, given);
+      assert.deepEqual([objects, command], [undefined, undefined]);
+    }
   });
 
   it('tells it to check, once', () => {
