@@ -84,6 +84,17 @@ describe('a SyncVerification of a sync that is reversed', () => {
     assert.equal(last?.status?.report?.uriSecretRef.name, 'old-uri');
   });
 
+  it('ends as it is, though its ClusterSync is gone, once it was told of the end of writes', () => {
+    const command = { name: 'writesOff', kind: 'taken', endedMs: nowMs } as const;
+    const decisions = follow([
+      running(checking, { clusterSync: turned }),
+      running(checking, { clusterSync: turned }, { command }),
+      running(equal, { clusterSync: undefined }, { command }),
+    ]);
+    const { run, phase } = decisions.at(-1)?.status ?? {};
+    assert.deepEqual([run?.attempt, run?.direction, phase], [1, 'Reverse', 'Succeeded']);
+  });
+
   it('restarts where it is under way, and stays as it is where it has ended', () => {
     const [, checked] = follow([running(idle), running(checking)]);
     const again = decide(verification(checked?.status), running(equal, { clusterSync: turned }));
