@@ -145,7 +145,7 @@ function requestOf(
   };
 }
 
-/** What is asked, whichever process answers: the first part of the hash of all inputs. */
+/** The question, whichever process answers it: the first part of the hash of all inputs. */
 function questionHash(clusterSync: ClusterSync): string {
   const { checkAgain, source, destination } = clusterSync.spec;
   return hashOf([startBody(clusterSync), checkAgain, source, destination]).slice(0, 10);
