@@ -41,6 +41,12 @@ describe('a change event that stays malformed', () => {
     return { _data: `82${time}000000012b0229296e04` };
   };
 
+  /** The second after whose token a command opens a change stream. */
+  const resumedAt = ({ pipeline }: Document): number => {
+    const [{ $changeStream }] = pipeline as [{ $changeStream: { resumeAfter: { _data: string } } }];
+    return Number.parseInt($changeStream.resumeAfter._data.slice(2, 10), 16) - 1_700_000_000;
+  };
+
   /** Has one event, for ever. */
   const answerStream: FakeAnswer = ({ name, honest, answer }) => {
     const ns = 'admin.$cmd.aggregate';
@@ -55,7 +61,11 @@ describe('a change event that stays malformed', () => {
   };
 
   it('has its reader wait longer each time, until one could be read', async () => {
-    await using fake = await FakeMongod.start(answerStream);
+    const resumed: number[] = [];
+    await using fake = await FakeMongod.start((request) => {
+      if (request.name === 'aggregate') resumed.push(resumedAt(request.command));
+      answerStream(request);
+    });
     await using client = clientOf(fake);
     const log: { readonly attempt?: number; readonly isAbbreviated?: boolean }[] = [];
     const changes = readChanges(
@@ -96,6 +106,8 @@ describe('a change event that stays malformed', () => {
       log.map(({ attempt }) => attempt),
       [0, 1, 2, 3, 0],
     );
+    // What could not be read is read again, from where it began.
+    assert.deepEqual(resumed, [0, 0, 0, 0, 0, 1]);
     // It was not too large to be sent.
     assert.ok(log.every(({ isAbbreviated }) => isAbbreviated === false));
   });

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { checkedAnswer } from '../../mongo/checked-value.ts';
-import { replicationLagIn } from './measure-load.ts';
+import { playedAdmin } from '../../mongo/testing/played-deployment.ts';
+import type { HoldBack } from '../options/hold-back.ts';
+import { measureLoad, replicationLagIn, type MeasuredSide } from './measure-load.ts';
 
 const none = new Date(0);
 const at = (seconds: number): Date => new Date(1_700_000_000_000 + seconds * 1_000);
@@ -55,4 +57,45 @@ describe('replicationLagIn', () => {
       /no member is primary/,
     );
   });
+});
+
+describe('a measurement', () => {
+  const answers: Readonly<Record<string, object>> = {
+    dbStats: {
+      raw: {
+        a: { fsTotalSize: 100, fsUsedSize: 10 },
+        b: { fsTotalSize: 100, fsUsedSize: 95 },
+      },
+    },
+    serverStatus: {
+      globalLock: { currentQueue: { total: 7, readers: 3, writers: 4 } },
+      wiredTiger: {
+        cache: { 'tracked dirty bytes in the cache': 1, 'maximum bytes configured': 4 },
+      },
+    },
+  };
+
+  /** What is measured on a destination for a limit. */
+  async function measured(kind: MeasuredSide['kind'], limit: keyof HoldBack): Promise<unknown> {
+    const admin = playedAdmin((command) => {
+      const [name = ''] = Object.keys(command);
+      return { ok: 1, ...answers[name] };
+    });
+    const side = { cluster: { admin }, kind };
+    const sides = { source: side, destination: side };
+    const readings = await measureLoad({ [limit]: 10 }, sides, new AbortController().signal);
+    return readings.map(({ value, problem }) => ({ value, problem }));
+  }
+
+  const hidden = 'routers do not show the members of shards';
+  for (const [kind, limit, value, problem] of [
+    ['sharded', 'minFreeDiskPercent', 5, undefined],
+    ['sharded', 'maxQueuedOperations', undefined, hidden],
+    ['sharded', 'maxCacheDirtyPercent', undefined, hidden],
+    ['replicaSet', 'maxQueuedOperations', 7, undefined],
+    ['replicaSet', 'maxCacheDirtyPercent', 25, undefined],
+  ] as const)
+    it(`for ${limit} on a destination of kind ${kind} is ${value ?? 'unknown'}`, async () => {
+      assert.deepEqual(await measured(kind, limit), [{ value, problem }]);
+    });
 });

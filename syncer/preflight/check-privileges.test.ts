@@ -46,6 +46,22 @@ describe('missingActions', () => {
       },
       [],
     ],
+    [
+      'any action on any resource',
+      {
+        authenticatedUsers: user,
+        authenticatedUserPrivileges: [{ resource: { anyResource: true }, actions: ['anyAction'] }],
+      },
+      [],
+    ],
+    [
+      'any action, on the cluster only',
+      {
+        authenticatedUsers: user,
+        authenticatedUserPrivileges: [{ resource: { cluster: true }, actions: ['anyAction'] }],
+      },
+      ['find', 'insert'],
+    ],
   ];
   for (const [what, authInfo, missing] of cases) {
     it(what, () => {

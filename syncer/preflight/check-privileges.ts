@@ -192,7 +192,14 @@ export function missingActions(authInfo: CheckedValue, needed: NeededActions): s
     ({ db, collection, anyResource }) => (db === '' && collection === '') || anyResource === true,
   );
   return [
-    ...needed.cluster.filter((action) => !onCluster.has(action)),
-    ...needed.collections.filter((action) => !onCollections.has(action)),
+    ...notGranted(needed.cluster, onCluster),
+    ...notGranted(needed.collections, onCollections),
   ];
+}
+
+/** A server lists all actions together (as the role `__system` has them) as one. */
+const allActions = 'anyAction';
+
+function notGranted(actions: readonly string[], granted: ReadonlySet<string>): string[] {
+  return granted.has(allActions) ? [] : actions.filter((action) => !granted.has(action));
 }

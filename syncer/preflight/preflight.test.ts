@@ -90,6 +90,16 @@ describe('what prevents a start', () => {
     ['nothing', {}, []],
     ['one deployment as both', { clusterId: 'zero' }, ['SameCluster']],
     [
+      'a destination that is too far ahead',
+      { destinationVersion: '9.0.0' },
+      ['ServerVersionNotSupported'],
+    ],
+    [
+      'a destination that is too old, and older than the source',
+      { destinationVersion: '5.0.31' },
+      ['ServerVersionNotSupported', 'ServerVersionNotSupported'],
+    ],
+    [
       'another major version, to be reversed',
       { destinationVersion: '7.0.1', options: reversible },
       ['ReversibleNotSupported'],

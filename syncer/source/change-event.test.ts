@@ -31,6 +31,63 @@ it('an unknown event with a namespace is read, so that its namespace decides', (
   assert.deepEqual([read.operation, read.namespace], ['reshardBegin', ns]);
 });
 
+describe('an event of the catalog', () => {
+  const ns = { db: 'shop', coll: 'orders' };
+  const fields = { ns, collectionUUID: new UUID() };
+  const indexes = [{ v: 2, key: { a: 1 }, name: 'a_1' }];
+  const described = (operationDescription: object): object => ({ operationDescription });
+
+  type Fault = readonly [what: string, change: object];
+  const noUuid: Fault = ['without the UUID', { collectionUUID: undefined }];
+  const noDescription: Fault = ['without a description', { operationDescription: undefined }];
+  const ofIndexes: readonly [whole: object, faults: readonly Fault[]] = [
+    described({ indexes }),
+    [
+      ...[noUuid, noDescription],
+      ['without indexes', described({})],
+      ['whose indexes are no array', described({ indexes: {} })],
+    ],
+  ];
+  const kinds: Readonly<Record<string, typeof ofIndexes>> = {
+    create: [described({ idIndex: {} }), [noUuid, noDescription]],
+    modify: [described({ validationLevel: 'off' }), [noUuid, noDescription]],
+    createIndexes: ofIndexes,
+    dropIndexes: ofIndexes,
+    rename: [
+      { to: { db: 'shop', coll: 'sold' }, ...described({ dropTarget: new UUID() }) },
+      [
+        ...[noUuid, noDescription],
+        ['without the new name', { to: undefined }],
+        ['whose dropTarget is no UUID', described({ dropTarget: true })],
+      ],
+    ],
+    shardCollection: [
+      described({ shardKey: { a: 1 } }),
+      [noUuid, noDescription, ['without the shard key', described({})]],
+    ],
+  };
+  for (const [operationType, [whole, faults]] of Object.entries(kinds)) {
+    it(`is read if it is a whole ${operationType}`, () => {
+      assert.equal(parsed({ ...fields, operationType, ...whole }).type, 'catalog');
+    });
+
+    for (const [what, change] of faults)
+      it(`is malformed if it is ${operationType} ${what}`, () => {
+        assert.throws(
+          () => parsed({ ...fields, operationType, ...whole, ...change }),
+          MalformedAnswer,
+        );
+      });
+  }
+
+  it('has no UUID if it creates a view', () => {
+    const view = described({ viewOn: 'orders', pipeline: [] });
+    const read = parsed({ ns, operationType: 'create', ...view });
+    assert.ok(read.type === 'catalog');
+    assert.equal(read.uuid, undefined);
+  });
+});
+
 /** The compiler refuses one that is missing, or too many. */
 const documentKinds: Readonly<Record<DocumentChange['kind'], true>> = {
   insert: true,

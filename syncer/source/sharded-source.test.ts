@@ -3,6 +3,7 @@ import { BSON, Timestamp, UUID } from 'mongodb';
 import type { ShardedCollection, ShardKeys } from '../../mongo/config-database.ts';
 import type { Deployment } from '../../mongo/deployment.ts';
 import type { ShardKey } from '../../mongo/shard-key.ts';
+import { playedCursors } from '../../mongo/testing/played-cursors.ts';
 import { playedAdmin } from '../../mongo/testing/played-deployment.ts';
 import type { TrackedCollection } from '../store/records.ts';
 import { ShardedSourceKind, suspectsOf } from './sharded-source.ts';
@@ -176,5 +177,45 @@ describe('an event of an unknown collection, where another one has its name,', (
       };
       if (isRefused) assert.throws(check, { name: 'ChangeNotSupported', message: /was resharded/ });
       else check();
+    });
+});
+
+describe('a collection that could not be read where it was found', () => {
+  const cases: readonly (readonly [
+    what: string,
+    searches: number,
+    rows: readonly object[],
+    isRefused: boolean,
+  ])[] = [
+    [
+      'is refused in the end if it is another one to the config servers',
+      8,
+      [{ uuid: other }],
+      true,
+    ],
+    ['is searched for again for a while, whatever it is to them', 7, [{ uuid: other }], false],
+    ['is searched for again if it is the same to them', 8, [{ uuid: one }], false],
+    ['is searched for again if they do not know it', 8, [], false],
+  ];
+  for (const [what, searches, rows, isRefused] of cases)
+    it(what, async () => {
+      const { cluster, sent } = playedCursors(({ find }) => ({
+        documents: find === 'collections' ? rows : [],
+      }));
+      const source = new ShardedSourceKind(
+        { raw: cluster.raw, decoded: cluster.raw } as unknown as Deployment,
+        { collections: () => [], collectionAt: () => undefined },
+        { appliedTime: null, receivedTime: null },
+        new AbortController().signal,
+      );
+      const preparing = source.prepareReading({ ...tracked(null), kind: 'collection' }, searches);
+      if (isRefused) await assert.rejects(preparing, { name: 'ChangeNotSupported' });
+      else await preparing;
+      const [read] = sent;
+      // It teaches the router where the collection is, which a read with the UUID would not.
+      assert.deepEqual(
+        [read?.command['find'], read?.command['collectionUUID']],
+        ['items', undefined],
+      );
     });
 });

@@ -3,6 +3,9 @@ import { BSON, Timestamp, UUID, type Document } from 'mongodb';
 import { MalformedAnswer } from '../../mongo/malformed-answer.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
+import type { ShardKey } from '../../mongo/shard-key.ts';
+import { playedCursors } from '../../mongo/testing/played-cursors.ts';
+import { ShardedSourceKind } from './sharded-source.ts';
 import { SourceDocuments } from './source-documents.ts';
 
 type Parts = ConstructorParameters<typeof SourceDocuments>[0];
@@ -83,6 +86,35 @@ describe('completeEvent', () => {
     const event = eventOf('insert', { documentKey: { k: 1 } });
     await assert.rejects(new KnownDocuments([document]).completeEvent(event), MalformedAnswer);
   });
+});
+
+describe('a read of documents that take the place of changes', () => {
+  const cases: readonly (readonly [what: string, shardKey: ShardKey | null, level: string])[] = [
+    ['at one time if the collection has a shard key', [{ field: 'n', kind: 1 }], 'snapshot'],
+    ['of what a majority has if it has none', null, 'majority'],
+  ];
+  for (const [what, shardKey, level] of cases)
+    it(`is ${what}, and not older than the change`, async () => {
+      const { cluster, sent } = playedCursors(() => ({ documents: [document] }));
+      const { signal } = new AbortController();
+      const tracked = { namespace: { db: 'shop', coll: 'items' }, shardKey };
+      const catalog = { collection: () => tracked, collections: () => [] };
+      const known = { receivedTime: null, appliedTime: null };
+      const kind = new ShardedSourceKind(
+        cluster as unknown as Parts['deployment'],
+        catalog as unknown as Parts['catalog'],
+        known,
+        signal,
+      );
+      const parts = { deployment: cluster, kind, catalog, known, signal } as unknown as Parts;
+      const id = idElement(BSON.serialize(document));
+      const found = await new SourceDocuments(parts).readOne(collectionUUID, id, clusterTime);
+      assert.deepEqual(found && BSON.deserialize(found), document);
+      assert.deepEqual(
+        sent.map(({ command }): unknown => command['readConcern']),
+        [{ level, afterClusterTime: clusterTime }],
+      );
+    });
 });
 
 describe('readOne', () => {
