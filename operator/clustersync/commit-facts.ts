@@ -166,6 +166,7 @@ function obstacleOf(
     isAskedAgain: (options.workloads ?? []).length > 0 && !hold,
     isHeardOf,
     syncStartedAt: syncStartIn(clusterSync, assessment),
+    nowMs,
   });
   return doubt && { cause: doubt };
 }
@@ -175,10 +176,11 @@ export function verificationDoubt(
   clusterSync: ClusterSync,
   assessment: Assessment,
   { verifications, isHeardOf }: CommitWorld,
+  nowMs: number,
 ): ConditionCause | undefined {
   const syncStartedAt = syncStartIn(clusterSync, assessment);
   const asked = { isOfCommit: false, isQuiet: false, isAskedAgain: false } as const;
-  return doubtOfAll(clusterSync, verifications, { ...asked, isHeardOf, syncStartedAt });
+  return doubtOfAll(clusterSync, verifications, { ...asked, isHeardOf, syncStartedAt, nowMs });
 }
 
 function syncStartIn(

@@ -173,7 +173,7 @@ export function decide(clusterSync: ClusterSync, world: World): Decision {
   const report = {
     status: commitStatus(facts, plan),
     opensAt: plan?.opensAt,
-    doubt: verificationDoubt(clusterSync, assessment, world.commit),
+    doubt: verificationDoubt(clusterSync, assessment, world.commit, nowMs),
     cause: gravestCause([
       plan?.cause,
       dryRunCause(clusterSync, preflight),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, type Condition } from '../kube/conditions.ts';
 import type { CommitWorld } from './commit-facts.ts';
+import { nowMs } from '../operand/testing/running-pod.ts';
 import {
   automatic,
   commandsIn,
@@ -319,15 +320,16 @@ describe('what a commit waits for in its verification', () => {
 
   it('is what the verifier knows now, once nothing writes any more', () => {
     const commit = { ...spec.commit, workloads: [web] };
-    const verifier = {
-      progress: { phase: 'recheck', lastPass: quiet, asOf: '2026-01-01T11:59:50Z' },
+    const stepWith = (ageMs: number, held: Partial<CommitWorld>): string => {
+      const asOf = new Date(nowMs - ageMs).toISOString();
+      const verifier = { progress: { phase: 'recheck', lastPass: quiet, asOf } };
+      const verifications = [verification({ ...checking, verifier })];
+      return decideIn(runningWorld(changes), { commit }, { ...held, verifications }).commit.kind;
     };
-    const given = { ...checking, verifier };
-    const waits = (held: Partial<CommitWorld>): string =>
-      decideIn(runningWorld(changes), { commit }, { ...held, verifications: [verification(given)] })
-        .commit.kind;
-    assert.equal(waits({ hold: holdOf(commit), workloads: views(0) }), 'none');
-    assert.equal(waits({ workloads: views(3) }), 'record', 'an attempt begins');
+    const stopped = { hold: holdOf(commit), workloads: views(0) };
+    assert.equal(stepWith(14_000, stopped), 'none');
+    assert.equal(stepWith(4_000, stopped), 'record', 'a slow store answers so');
+    assert.equal(stepWith(14_000, { workloads: views(3) }), 'record', 'an attempt begins');
   });
 
   it('is a run about this sync: what was found of a former one of the name proves nothing', () => {

@@ -5,6 +5,7 @@ import {
   type OpenDifferences,
 } from '../../sync-api/open-differences.ts';
 import { readVerification } from '../../sync-api/verifier-answers.ts';
+import { unreachableGraceMs } from '../operand/observation.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
@@ -28,6 +29,7 @@ export interface VerificationDemand {
   readonly isHeardOf: (verification: SyncVerification) => boolean;
   /** See `syncStartOf`. */
   readonly syncStartedAt: string | undefined;
+  readonly nowMs: number;
 }
 
 /** Why a verification does not show that the destination has the data of the source. */
@@ -195,9 +197,11 @@ function doubtOfOwn(
   if (known === 'old') return differences;
   // Old figures say nothing about what has been written since.
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
-  const isOld = isQuiet && readVerification(status.verifier?.progress)?.asOf !== undefined;
-  if (reason !== 'Checking' || isOld || !demand.isHeardOf(verification))
+  if (reason !== 'Checking' || !demand.isHeardOf(verification))
     return waiting('reports no current progress');
+  const { asOf } = readVerification(status.verifier?.progress) ?? {};
+  if (isQuiet && asOf !== undefined && demand.nowMs - Date.parse(asOf) > unreachableGraceMs)
+    return waiting(`reports its progress as of ${asOf}: its metadata store does not answer`);
   if (known === 'recent' && isQuiet) return differences;
   if (known === 'unknown') return waiting('has not compared everything once');
   if (known === 'untold') return waiting('is in the middle of a pass, and reports no earlier one');

@@ -380,12 +380,13 @@ describe('the next step of an automatic commit', () => {
     const tried = [
       { hold, workloads: up },
       { hold: sent, workloads: up },
+      { hold, workloads: up, commit: 'taken' as const },
       { hold: ending, workloads: down },
     ].map((facts) => {
       const { step } = plan(facts);
       return step.kind === 'scale' ? step.isTriedFirst : step.kind;
     });
-    assert.deepEqual(tried, [true, false, false]);
+    assert.deepEqual(tried, [true, false, false, false]);
   });
 
   it('scales what was seen, and nothing else', () => {

@@ -215,7 +215,8 @@ function planDown(
   hold: Hold,
   views: readonly WorkloadView[],
 ): CommitPlan {
-  const down = keepDown(hold, views);
+  // Once a commit may be under way, whatever can be stopped is.
+  const down = keepDown(hold, views, hold.commitSentMs === undefined);
   if (down) return down;
   for (const held of hold.workloads) {
     const state = stateOf(held, views);
@@ -232,7 +233,11 @@ function planDown(
 }
 
 /** If somebody else has resized a workload meanwhile, the new size is recorded before it is scaled down again, and restored later. */
-function keepDown(hold: Hold, views: readonly WorkloadView[]): CommitPlan | undefined {
+function keepDown(
+  hold: Hold,
+  views: readonly WorkloadView[],
+  isTriedFirst = false,
+): CommitPlan | undefined {
   const workloads = hold.workloads.map((held) => {
     const state = stateOf(held, views);
     const isOther = state.kind === 'found' && state.seen.uid === held.uid && state.replicas !== 0;
@@ -242,7 +247,7 @@ function keepDown(hold: Hold, views: readonly WorkloadView[]): CommitPlan | unde
     ({ replicas }, index) => replicas !== hold.workloads[index]?.replicas,
   );
   if (isChanged) return record({ ...hold, workloads });
-  const plan = scaling(hold, views, downTo);
+  const plan = scaling(hold, views, downTo, isTriedFirst);
   return plan && { ...plan, cause: stopping('the workloads are being scaled to zero') };
 }
 
@@ -284,6 +289,7 @@ function scaling(
   hold: Hold,
   views: readonly WorkloadView[],
   sizeOf: (now: number, held: HeldWorkload) => number | undefined,
+  isTriedFirst = false,
 ): CommitPlan | undefined {
   const scalings = hold.workloads.flatMap((held): Scaling[] => {
     const state = stateOf(held, views);
@@ -293,9 +299,6 @@ function scaling(
     return replicas === undefined ? [] : [{ kind, name, seen: state.seen, replicas }];
   });
   if (scalings.length === 0) return undefined;
-  const isDown = scalings.every(({ replicas }) => replicas === 0);
-  // Once a commit may be under way, whatever can be stopped is.
-  const isTriedFirst = isDown && hold.commitSentMs === undefined;
   return { step: { kind: 'scale', scalings, isTriedFirst } };
 }
 

@@ -83,29 +83,65 @@ describe('a workload at zero', () => {
   });
 });
 
-describe('workloads to be scaled, of which one is refused', () => {
-  for (const [what, step, expected] of [
-    ['are all given back their pods', { replicas: 3, isTriedFirst: false }, ['web', 'queue']],
-    ['are all stopped for a commit', { replicas: 0, isTriedFirst: false }, ['web', 'queue']],
-    ['are all left running', { replicas: 0, isTriedFirst: true }, ['web?', 'queue?']],
+describe('workloads to be scaled', () => {
+  const seen = { uid: 'uid', resourceVersion: '7' };
+  const refused = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
+  const changed = errorOfStatus('PUT /', 409, { reason: 'Conflict', message: 'changed' });
+  const untried = errorOfStatus('PUT /', 400, {
+    ...{ reason: 'BadRequest', message: 'admission webhook "a" does not support dry run' },
+  });
+
+  /** The requests in their order, a question mark for each that only tries. @param answers - errors, by the request. */
+  async function scaled(isTriedFirst: boolean, answers: Readonly<Record<string, Error>>) {
+    const asked: string[] = [];
+    const client = {
+      raw: async ({ path, query }: { readonly path: string; readonly query?: unknown }) => {
+        const request = `${path.split('/').at(-2) ?? ''}${query === undefined ? '' : '?'}`;
+        asked.push(request);
+        const error = answers[request];
+        if (error) throw error;
+        return await Promise.resolve({});
+      },
+    } as unknown as KubeClient;
+    const scalings = ['web', 'queue'].map((name) => {
+      return { ...({ kind: 'Deployment', name } as const), seen, replicas: 0 };
+    });
+    const scaling = new Workloads(client).scale('shop', { scalings, isTriedFirst }, signal);
+    const failure: unknown = await scaling.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    return { asked, failure };
+  }
+
+  for (const [what, isTriedFirst, answers, asked, failure] of [
+    ['are all scaled', false, {}, ['web', 'queue'], undefined],
+    [
+      'are all scaled but for one that is refused',
+      false,
+      { web: refused },
+      ['web', 'queue'],
+      refused,
+    ],
+    ['are tried, then scaled', true, {}, ['web?', 'queue?', 'web', 'queue'], undefined],
+    ['are left where one is refused', true, { 'queue?': refused }, ['web?', 'queue?'], refused],
+    ['are left where one has changed', true, { 'web?': changed }, ['web?'], undefined],
+    [
+      'are left after one that is refused though its trial was not',
+      true,
+      { web: refused },
+      ['web?', 'queue?', 'web'],
+      refused,
+    ],
+    [
+      'are scaled where they cannot be tried',
+      true,
+      { 'web?': untried },
+      ['web?', 'queue?', 'web', 'queue'],
+      undefined,
+    ],
   ] as const)
     it(what, async () => {
-      const asked: string[] = [];
-      const forbidden = errorOfStatus('PUT /', 403, { reason: 'Forbidden', message: 'no' });
-      const client = {
-        raw: async ({ path, query }: { readonly path: string; readonly query?: unknown }) => {
-          asked.push(`${path.split('/').at(-2) ?? ''}${query === undefined ? '' : '?'}`);
-          if (path.includes('/web/')) throw forbidden;
-          return await Promise.resolve({});
-        },
-      } as unknown as KubeClient;
-      const seen = { uid: 'uid', resourceVersion: '7' };
-      const scalings = ['web', 'queue'].map((name) => {
-        return { ...({ kind: 'Deployment', name } as const), seen, replicas: step.replicas };
-      });
-      const { isTriedFirst } = step;
-      const scale = new Workloads(client).scale('shop', { scalings, isTriedFirst }, signal);
-      await assert.rejects(scale, forbidden);
-      assert.deepEqual(asked, expected);
+      assert.deepEqual(await scaled(isTriedFirst, answers), { asked, failure });
     });
 });

@@ -19,6 +19,8 @@ interface Scale {
 
 const plurals = { Deployment: 'deployments', StatefulSet: 'statefulsets' } as const;
 
+type ScaleStep = Extract<CommitStep, { readonly kind: 'scale' }>;
+
 /** Deployments and StatefulSets of a namespace, of which the operator may change only the number of pods. */
 export class Workloads {
   readonly #client: KubeClient;
@@ -43,45 +45,60 @@ export class Workloads {
 
   /**
    * Scales workloads, except those that have changed since they were read: they must be read again. One that cannot be scaled
-   * keeps no other from it, unless all are tried first.
+   * keeps no other from it, unless all are tried first: then none is scaled after a refusal, or a change.
    */
   async scale(
     namespace: string,
-    {
-      scalings,
-      isTriedFirst,
-    }: Pick<CommitStep & { readonly kind: 'scale' }, 'scalings' | 'isTriedFirst'>,
+    { scalings, isTriedFirst }: Pick<ScaleStep, 'scalings' | 'isTriedFirst'>,
     signal: AbortSignal,
   ): Promise<void> {
-    if (isTriedFirst) await this.#put(namespace, scalings, { query: { dryRun: 'All' }, signal });
-    await this.#put(namespace, scalings, { signal });
-  }
-
-  /** Rejects with the first failure, once all have been sent. */
-  async #put(
-    namespace: string,
-    scalings: readonly Scaling[],
-    options: { readonly query?: { readonly dryRun: 'All' }; readonly signal: AbortSignal },
-  ): Promise<void> {
     const failures: unknown[] = [];
-    for (const { kind, name, seen, replicas } of scalings) {
-      const path = pathOf(namespace, { kind, name });
-      const body = {
-        apiVersion: 'autoscaling/v1',
-        kind: 'Scale',
-        // With the version that was read: another size set since then is not recorded.
-        metadata: { name, namespace, ...seen },
-        spec: { replicas },
-      };
+    if (isTriedFirst)
+      for (const scaling of scalings)
+        if ((await this.#try(namespace, scaling, signal)) === 'changed') return;
+    for (const scaling of scalings) {
       try {
-        await this.#client.raw({ method: 'PUT', path, body, ...options });
+        await this.#put(namespace, scaling, { signal });
       } catch (error) {
-        options.signal.throwIfAborted();
-        if (!isNotFound(error) && !isConflict(error)) failures.push(error);
+        signal.throwIfAborted();
+        if (isNotFound(error) || isConflict(error)) continue;
+        if (isTriedFirst) throw error;
+        failures.push(error);
       }
     }
     const [first] = failures;
     if (first !== undefined) throw asError(first);
+  }
+
+  async #try(
+    namespace: string,
+    scaling: Scaling,
+    signal: AbortSignal,
+  ): Promise<'possible' | 'changed'> {
+    try {
+      await this.#put(namespace, scaling, { query: { dryRun: 'All' }, signal });
+    } catch (error) {
+      if (isNotFound(error) || isConflict(error)) return 'changed';
+      // A webhook with side effects is not called to try.
+      if (!(error instanceof KubeError && error.message.includes('not support dry run'))) throw error;
+    }
+    return 'possible';
+  }
+
+  async #put(
+    namespace: string,
+    { kind, name, seen, replicas }: Scaling,
+    options: { readonly query?: { readonly dryRun: 'All' }; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const path = pathOf(namespace, { kind, name });
+    const body = {
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      // With the version that was read: another size set since then is not recorded.
+      metadata: { name, namespace, ...seen },
+      spec: { replicas },
+    };
+    await this.#client.raw({ method: 'PUT', path, body, ...options });
   }
 
   async #stateOf(namespace: string, ref: WorkloadRef, signal: AbortSignal): Promise<WorkloadState> {
