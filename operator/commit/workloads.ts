@@ -80,7 +80,8 @@ export class Workloads {
     } catch (error) {
       if (isNotFound(error) || isConflict(error)) return 'changed';
       // A webhook with side effects is not called to try.
-      if (!(error instanceof KubeError && error.message.includes('not support dry run'))) throw error;
+      if (!(error instanceof KubeError && error.message.includes('not support dry run')))
+        throw error;
     }
     return 'possible';
   }
