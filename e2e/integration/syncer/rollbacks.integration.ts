@@ -194,7 +194,11 @@ describe('state: failovers, rollbacks and silent networks', () => {
       await whileReplicationPauses(set, primary, async () => {
         await writing[Symbol.asyncDispose]();
         await using alone = new MongoClient(set.directUri('admin', primary));
-        await until('the first documents are there', async () => (await countLarge(alone)) > 50);
+        // Not only there: the syncer knows of it, too, and has no write under way.
+        await syncer.waitFor(
+          ({ collectionCopy }) => (collectionCopy?.estimatedCopiedBytes ?? 0) > 50 * 40_000,
+        );
+        assert.ok((await countLarge(alone)) > 50);
         await set.kill(primary);
       });
       await set.primary();
