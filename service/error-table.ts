@@ -71,7 +71,6 @@ export const errorTable = {
     action: 'Send a path, such as /api/v1/progress, in the request line.',
   },
   TooManyStreams: {
-    ...badRequest,
     ...unavailable,
     reason: 'TooManyStreams',
     action: 'Close dashboard pages that are not in use.',

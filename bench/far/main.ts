@@ -28,6 +28,7 @@ const listOf = (text: string): string[] => text.split(',').filter((part) => part
 const rounds = Number(values.rounds);
 const roundTripsMs = listOf(values.roundTrips).map(Number);
 const farSides = listOf(values.sides) as Side[];
+const shapesOfFirst = listOf(values.shapes).map(shapeNamed);
 
 const loadBefore = loadText();
 await using ground = await startFarGround(values.members === '3' ? 3 : 1);
@@ -39,10 +40,8 @@ for (const set of listOf(values.sets))
     copies.push(copy);
   }
 const backlogs: FarBacklog[] = [];
-const [fewest, ...more] = listOf(values.collections).map(Number);
-for (const collections of fewest === undefined ? [] : [fewest, ...more]) {
-  const measured =
-    collections === fewest ? listOf(values.shapes).map(shapeNamed) : ['many documents' as const];
+for (const [index, collections] of listOf(values.collections).map(Number).entries()) {
+  const measured = index === 0 ? shapesOfFirst : ['many documents' as const];
   await using followed = await FollowedCollections.start(ground, collections);
   for (let round = 1; round <= rounds; round++)
     for (const side of farSides)

@@ -71,8 +71,10 @@ function copyRows(copies: readonly FarCopy[]): readonly Row[] {
 function backlogRows(backlogs: readonly FarBacklog[]): readonly Row[] {
   return rowsOf(backlogs, {
     cellsOf: ({ shape, collections, farSide, roundTripMs }) => [
-      ...[shape, collections],
-      ...[farSide, roundTripMs],
+      shape,
+      collections,
+      farSide,
+      roundTripMs,
     ],
     rateOf: ({ eventsPerSecond }) => eventsPerSecond,
     isComparedWith: () => true,

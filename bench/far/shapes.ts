@@ -47,5 +47,5 @@ export async function writeTransaction(
 /** The document that is changed again and again, and the number of those beside it. */
 export async function hotState(db: Db): Promise<unknown> {
   const hot = db.collection<{ _id: number }>(hotCollection);
-  return [await hot.findOne({ _id: 1 }), await hot.countDocuments()];
+  return [await hot.findOne({ _id: 1 }), await hot.estimatedDocumentCount()];
 }

@@ -169,7 +169,7 @@ export class ChildProgram implements AsyncDisposable {
   }
 }
 
-/** The variables of this process without the options of its command, which a program must not inherit, and with options of Node. */
+/** The environment of a program: that of this process without the options of its command, and with the options of Node. */
 function inherited(): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(([name]) => !name.startsWith('CLUSTERSYNC_'));
   // Of an option that is given twice, Node takes the last.

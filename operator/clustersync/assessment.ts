@@ -15,7 +15,7 @@ import type { SourceFinding } from './source.ts';
 import {
   isAtLeast,
   isAtWorkTheOtherWay,
-  leftBehind,
+  lackingCommit,
   slowest,
   stageOf,
   type Stage,
@@ -84,14 +84,14 @@ export function assess(input: StatusInput): Assessment {
   const isFresh = instances.every(
     ({ observation }) => observation?.answer?.kind === 'progress' && isCurrent(observation, nowMs),
   );
-  const behind = leftBehind(progresses, wanted);
+  const lacking = lackingCommit(progresses, wanted);
   const isAtWorkElsewhere =
     isFresh &&
     progresses.some((progress) => isAtWorkTheOtherWay(progress, direction)) &&
-    behind.length === 0;
+    lacking.length === 0;
   // A commit is called for as it would be if the direction had not been changed.
   const calledFor = stages.map((each, index) =>
-    behind.some((progress) => progress === progresses[index]) ? 'changes' : each,
+    lacking.some((progress) => progress === progresses[index]) ? 'changes' : each,
   );
   const causeWith = (views: readonly InstanceView[]): ConditionCause | undefined =>
     stage === 'committed'

@@ -8,7 +8,7 @@ import { isCommittedIn, mayBegin } from './on-record.ts';
 import type { ResetDestination } from './reset.ts';
 import { startBody } from './resources.ts';
 import type { SourceFinding } from './source.ts';
-import { isAtLeast, isTheOtherWay, leftBehind, stageOf } from './stage.ts';
+import { isAtLeast, isTheOtherWay, lackingCommit, stageOf } from './stage.ts';
 import type { SyncerCommand, SyncerProgress } from './syncer-client.ts';
 
 /** A command to one instance. */
@@ -48,16 +48,16 @@ export function commandsOf(
       const progress = progresses[index];
       if (!observation || progress?.state !== callingState[name]) return [];
       if (name === 'reverse' && !isTheOtherWay(progress, direction)) return [];
-      if (name === 'commit' && behind.length > 0 && !behind.includes(progress)) return [];
+      if (name === 'commit' && lacking.length > 0 && !lacking.includes(progress)) return [];
       if (!maySend(observation, name, nowMs)) return [];
       return [{ id: instance.id, command: { name, body, headers } }];
     });
   const isCommitting = progresses.some((progress) =>
     isAtLeast(stageOf(progress, wanted), 'committing'),
   );
-  const behind = leftBehind(progresses, wanted);
+  const lacking = lackingCommit(progresses, wanted);
   // A commit that some instances have accepted is not taken back: the others would never get there.
-  if (state === 'Paused' && !isCommitting && behind.length === 0) return calls('pause');
+  if (state === 'Paused' && !isCommitting && lacking.length === 0) return calls('pause');
   if (source.cause) return [];
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
@@ -65,14 +65,14 @@ export function commandsOf(
   const isAskedFor = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
   const isWanted = isAskedFor && !isRepairAwaited;
   const isCommitCalledFor =
-    isCommitting || behind.length > 0 || (isWanted && canCommit && source.isConfirmed);
+    isCommitting || lacking.length > 0 || (isWanted && canCommit && source.isConfirmed);
   // All are to be started at the same time, so missing ones are waited for.
   const areAllThere = progresses.every((progress) => progress !== undefined);
   return [
     // Never again over data that is in use: neither by accident nor after the metadata database was lost.
     ...(areAllThere && mayBegin(clusterSync) ? calls('start', startBody(clusterSync)) : []),
     // Only what is committed as a whole is reversed.
-    ...(areAllThere && behind.length === 0 ? calls('reverse') : []),
+    ...(areAllThere && lacking.length === 0 ? calls('reverse') : []),
     ...calls('resume'),
     ...(isCommitCalledFor ? calls('commit') : []),
   ];

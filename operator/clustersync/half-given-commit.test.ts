@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { findCondition } from '../kube/conditions.ts';
-import { answers, changed, decideOn, refused, reversed, shardedWorld } from './testing/worlds.ts';
+import {
+  answers,
+  changed,
+  commandsToShards,
+  decideOn,
+  refused,
+  reversed,
+  shardedWorld,
+} from './testing/worlds.ts';
 
 const { changes, paused, committing, committed } = answers;
 
@@ -56,10 +64,7 @@ describe('several instances, once the other direction is requested', () => {
     ],
   ] as const)
     it(what, () => {
-      const commands = decideOn(shardedWorld(scenes), spec).commands.map(
-        ({ id, command }) => `${command.name} ${id.replace('shard-', '')}`,
-      );
-      assert.deepEqual(commands.sort(), [...expected].sort());
+      assert.deepEqual(commandsToShards(shardedWorld(scenes), spec).sort(), [...expected].sort());
     });
 
   it('say what keeps them from completing a commit', () => {

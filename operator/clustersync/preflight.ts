@@ -135,7 +135,7 @@ function requestOf(
   const target = able.find(({ process }) => process === askedBefore) ?? able[0];
   if (!target) return undefined;
   const body = startBody(clusterSync);
-  const inputsHash = `${questionHash(clusterSync)}${hashOf([target.process]).slice(0, 6)}`;
+  const inputsHash = `${questionHash(clusterSync, body)}${hashOf([target.process]).slice(0, 6)}`;
   const known = isAnswer(view, { target, inputsHash }) ? view : undefined;
   return {
     ...{ target, body, inputsHash },
@@ -146,8 +146,8 @@ function requestOf(
 }
 
 /** The question, whichever process answers it: the first part of the hash of all inputs. */
-function questionHash(clusterSync: ClusterSync): string {
-  return hashOf([startBody(clusterSync), clusterSync.spec.checkAgain]).slice(0, 10);
+function questionHash({ spec }: ClusterSync, body: object): string {
+  return hashOf([body, spec.checkAgain]).slice(0, 10);
 }
 
 function outlookOf(
@@ -160,7 +160,8 @@ function outlookOf(
     return { kind: 'none' };
   const former = recordIn(clusterSync.status);
   // While nobody can be asked, what was found before counts if it was asked the same.
-  const isAsked = (inputsHash: string): boolean => inputsHash.startsWith(questionHash(clusterSync));
+  const isAsked = (inputsHash: string): boolean =>
+    inputsHash.startsWith(questionHash(clusterSync, startBody(clusterSync)));
   if (view.kind !== 'unknown' && (request ? isAnswer(view, request) : isAsked(view.inputsHash))) {
     switch (view.kind) {
       case 'found': {

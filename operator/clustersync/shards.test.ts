@@ -3,11 +3,11 @@ import fc from 'fast-check';
 import type { ClusterSyncSpec } from '../api/clustersync.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
-import type { World } from './decision.ts';
 import type { SyncerCommand } from './syncer-client.ts';
 import {
   answers,
   changed,
+  commandsToShards,
   decideOn,
   emptyWorld,
   failure,
@@ -23,12 +23,6 @@ import {
 
 const { idle, copy, changes, paused, committing, committed } = answers;
 const away = { answer: changes, unreachable: { sinceMs: nowMs - 60_000, description: 'refused' } };
-
-function commandsIn(world: World, spec: Partial<ClusterSyncSpec> = {}): string[] {
-  return decideOn(world, spec).commands.map(
-    ({ id, command }) => `${command.name} ${id.replace('shard-', '')}`,
-  );
-}
 
 describe('the commands to several instances', () => {
   type Case = readonly [
@@ -105,7 +99,7 @@ describe('the commands to several instances', () => {
   ];
   for (const [what, scenes, state, expected] of cases) {
     it(what, () => {
-      assert.deepEqual(commandsIn(shardedWorld(scenes), { state }), expected);
+      assert.deepEqual(commandsToShards(shardedWorld(scenes), { state }), expected);
     });
   }
 

@@ -81,7 +81,7 @@ export function isAtWorkTheOtherWay(
  * A syncer knows whether that is so. Of a tool that does not say, one that can be committed is taken for one of them: an instance
  * that hands over a sync to be reversed cannot.
  */
-export function leftBehind(
+export function lackingCommit(
   progresses: readonly (SyncerProgress | undefined)[],
   { direction, digest }: Wanted,
 ): readonly SyncerProgress[] {

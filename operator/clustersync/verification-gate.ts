@@ -4,7 +4,7 @@ import {
   taskCount,
   type OpenDifferences,
 } from '../../sync-api/open-differences.ts';
-import { readVerification } from '../../sync-api/verifier-answers.ts';
+import { readVerification, type ReportedVerification } from '../../sync-api/verifier-answers.ts';
 import { unreachableGraceMs } from '../operand/observation.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification, SyncVerificationStatus } from '../api/sync-verification.ts';
@@ -189,7 +189,8 @@ function doubtOfOwn(
       : { kind: 'failed', fact: `${called} has ended without a verdict` };
   }
   if (!isOfThis || status.phase !== 'Checking') return waiting('is not comparing the data yet');
-  const known = knownDifferences(status, spec.commit.maxLagSeconds, demand);
+  const reported = readVerification(status.verifier?.progress);
+  const known = knownDifferences(status, reported, spec.commit.maxLagSeconds, demand);
   const differences: Doubt = {
     kind: 'differences',
     fact: `${called} has found differences, and rechecks them`,
@@ -199,7 +200,7 @@ function doubtOfOwn(
   const { reason } = findCondition(status.conditions, 'Ready') ?? {};
   if (reason !== 'Checking' || !demand.isHeardOf(verification))
     return waiting('reports no current progress');
-  const { asOf } = readVerification(status.verifier?.progress) ?? {};
+  const asOf = reported?.asOf;
   if (isQuiet && asOf !== undefined && demand.nowMs - Date.parse(asOf) > unreachableGraceMs)
     return waiting(`reports its progress as of ${asOf}: its metadata store does not answer`);
   if (known === 'recent' && isQuiet) return differences;
@@ -214,10 +215,10 @@ function doubtOfOwn(
 /** What a running verification knows of differences. untold: the tool reports only the pass under way. */
 function knownDifferences(
   status: SyncVerificationStatus,
+  reported: ReportedVerification | undefined,
   maxLagSeconds: number,
   { isAskedAgain }: VerificationDemand,
 ): OpenDifferences | 'untold' {
-  const reported = readVerification(status.verifier?.progress);
   const { verificationStatus } = status;
   const open =
     reported && openDifferences({ lastPass: reported.lastPass, verificationStatus }, maxLagSeconds);

@@ -286,12 +286,12 @@ function backTo(now: number, { replicas }: HeldWorkload): number | undefined {
 }
 
 function scaling(
-  hold: Hold,
+  { workloads }: Hold,
   views: readonly WorkloadView[],
   sizeOf: (now: number, held: HeldWorkload) => number | undefined,
   isTriedFirst = false,
 ): CommitPlan | undefined {
-  const scalings = hold.workloads.flatMap((held): Scaling[] => {
+  const scalings = workloads.flatMap((held): Scaling[] => {
     const state = stateOf(held, views);
     if (state.kind !== 'found' || state.seen.uid !== held.uid) return [];
     const replicas = sizeOf(state.replicas, held);

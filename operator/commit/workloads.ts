@@ -1,4 +1,3 @@
-import { asError } from '../../service/errors.ts';
 import { pods } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { isConflict, isNotFound, KubeError } from '../kube/kube-error.ts';
@@ -52,22 +51,21 @@ export class Workloads {
     { scalings, isTriedFirst }: Pick<ScaleStep, 'scalings' | 'isTriedFirst'>,
     signal: AbortSignal,
   ): Promise<void> {
-    const failures: unknown[] = [];
     if (isTriedFirst)
       for (const scaling of scalings)
         if ((await this.#try(namespace, scaling, signal)) === 'changed') return;
+    let failure: { readonly error: unknown } | undefined;
     for (const scaling of scalings) {
       try {
         await this.#put(namespace, scaling, { signal });
       } catch (error) {
         signal.throwIfAborted();
-        if (isNotFound(error) || isConflict(error)) continue;
+        if (hasChanged(error)) continue;
         if (isTriedFirst) throw error;
-        failures.push(error);
+        failure ??= { error };
       }
     }
-    const [first] = failures;
-    if (first !== undefined) throw asError(first);
+    if (failure) throw failure.error;
   }
 
   async #try(
@@ -78,7 +76,7 @@ export class Workloads {
     try {
       await this.#put(namespace, scaling, { query: { dryRun: 'All' }, signal });
     } catch (error) {
-      if (isNotFound(error) || isConflict(error)) return 'changed';
+      if (hasChanged(error)) return 'changed';
       // A webhook with side effects is not called to try.
       if (!(error instanceof KubeError && error.message.includes('not support dry run')))
         throw error;
@@ -142,6 +140,11 @@ export class Workloads {
       selector,
     };
   }
+}
+
+/** Whether a workload is gone, or has changed since it was read. */
+function hasChanged(error: unknown): boolean {
+  return isNotFound(error) || isConflict(error);
 }
 
 function pathOf(namespace: string, { kind, name }: WorkloadRef): string {

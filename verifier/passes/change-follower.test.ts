@@ -48,7 +48,7 @@ describe('ChangeFollower', () => {
     const steps: string[] = [];
     const ended = new AbortController();
     const { cluster } = playedCursors(async () => {
-      // Whoever waits for an earlier answer goes on first.
+      // What waits for an earlier answer continues first.
       await nextTurn();
       const documents = batches.shift();
       if (!documents) ended.abort();

@@ -268,6 +268,13 @@ export function decideOn(
   return decide(clusterSync(spec, status), world);
 }
 
+/** The commands to a sync of three shards, each with the number of its shard. */
+export function commandsToShards(world: World, spec: Partial<ClusterSyncSpec> = {}): string[] {
+  return decideOn(world, spec).commands.map(
+    ({ id, command }) => `${command.name} ${id.replace('shard-', '')}`,
+  );
+}
+
 /** Phase, and status and reason of the condition Ready. */
 export function phaseAndReadiness({ phase, conditions }: ClusterSyncStatus): string {
   const ready = findCondition(conditions, 'Ready');
