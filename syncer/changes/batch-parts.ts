@@ -82,7 +82,7 @@ export function partsOf({ events, bytes, token }: ReadBatch): BatchPart[] {
     changes = [];
     changeBytes = 0;
   }
-  parts.push({ changes, catalogEvent: undefined, bytes: restBytes, token });
+  parts.push({ changes, catalogEvent: undefined, bytes: restBytes, token: ownBytes(token) });
   return parts;
 }
 
@@ -96,9 +96,13 @@ function timeOf(event: RawDocument): Timestamp {
   return eventTime(timeField.pick(event).clusterTime);
 }
 
-/** A copy, so as not to keep the rest of the event in memory. */
 function tokenOf(event: RawDocument): RawDocument {
   const { _id } = tokenField.pick(event);
   if (_id === undefined) throw new MalformedAnswer('a change event without a resume token');
-  return Uint8Array.from(documentValue(_id));
+  return ownBytes(documentValue(_id));
+}
+
+/** A copy, so as not to keep the events beside it in memory. */
+function ownBytes(token: RawDocument): RawDocument {
+  return Uint8Array.from(token);
 }

@@ -138,7 +138,7 @@ async function addAll(
       added.push(change);
       queues.add(queue, change, position);
     }
-    queues.skip(position);
+    queues.skip(position, 1);
     queues.start();
     await afterBatch(batch);
   }

@@ -93,9 +93,9 @@ export class ChangeQueues<Key, Change> {
     this.#makeReady(queue);
   }
 
-  /** Skips an event of an open batch of the stream. */
-  skip(position: OpenPosition): void {
-    position.finished++;
+  /** Skips events of an open batch of the stream. */
+  skip(position: OpenPosition, events: number): void {
+    position.finished += events;
   }
 
   /** Starts what was added, as far as the limit permits, and reports what has been reached. */

@@ -62,6 +62,7 @@ async function follow({ batches, commitTime, options = {}, ...scene }: Scene) {
       kind: {
         addressingOf: () => (scene.shardKey === undefined ? 'byId' : 'byShardKey'),
         checkDuplicateIds: nothing,
+        checkUnknown: (hex: string) => done.push(`unknown ${hex}`),
       },
       async *changes(): AsyncGenerator<ChangeBatch, void> {
         yield* batches;
@@ -111,7 +112,10 @@ async function follow({ batches, commitTime, options = {}, ...scene }: Scene) {
   });
   const parts = {
     ...{ source, destination, store, catalogChanges, pace, applyWorkers: undefined },
-    catalog: { collections: () => [collection], collection: () => collection },
+    catalog: {
+      collections: () => [collection],
+      collection: (hex: string) => (hex === uuid.toHexString(false) ? collection : undefined),
+    },
     coordination: new Alone(() => undefined),
     ...{ monitor: new SyncMonitor(), logger: createLogger('test', 'fatal') },
     signal: new AbortController().signal,
@@ -142,6 +146,29 @@ describe('followChanges', () => {
       ['1', 'drop', '3', 'drop', '5'],
     );
     assert.equal(done.at(-1), 'stored 9');
+  });
+
+  it('has applied a batch although nothing tracks the collections of some events', async () => {
+    const collectionUUID = new UUID();
+    const others = [2, 3, 5].map((i) =>
+      eventOf(i, {
+        ...{ operationType: 'replace', documentKey: { _id: i }, fullDocument: { _id: i, n: i } },
+        collectionUUID,
+      }),
+    );
+    const [first, second, last] = others;
+    assert.ok(first && second && last);
+    const events = [replaceOf(1, { _id: 1 }), first, second, replaceOf(4, { _id: 4 }), last];
+    const { done } = await follow({ batches: [batchOf(events, 6)], commitTime: timeOf(6) });
+    const unknown = `unknown ${collectionUUID.toHexString(false)}`;
+    assert.deepEqual(done.filter((text) => !text.startsWith('stored')).toSorted(), [
+      '1',
+      '4',
+      unknown,
+      unknown,
+      unknown,
+    ]);
+    assert.equal(done.at(-1), 'stored 6');
   });
 
   const one = new Int32(1);

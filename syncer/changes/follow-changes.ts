@@ -30,23 +30,27 @@ import { sizeOfChange, type CatalogEvent, type DocumentChange } from '../source/
 import { isAppliedInOrder, type TrackedCollection } from '../store/records.ts';
 import { ChangeQueues } from './change-queues.ts';
 import { Checkpoints } from './checkpoints.ts';
+import { compactChanges, type CompactChanges } from './compact-changes.ts';
 import type { OpenPosition, StreamPosition } from './stream-positions.ts';
 import type { ChangeBatch, StreamStart } from '../source/change-reader.ts';
 import { LeftIndexBuilder } from '../ddl/left-index-builder.ts';
 import { logEvent } from './log-event.ts';
 
-/** Reading stops at this many bytes of events that were read and not applied. A batch that is on its way comes on top. */
-const maxBufferedBytes = 32 * 1024 * 1024;
+/**
+ * Reading stops when changes that are not applied hold this much memory: so many that commands have enough of them even in 1,000
+ * collections. A batch of events that is on its way comes on top.
+ */
+const maxBufferedBytes = 48 * 1024 * 1024;
 
 /**
  * How many changes are applied at a time. Fewer cost the servers more each; more are longer under way than needed. Together they
- * hold half of what is read, so that there is always something to take.
+ * hold less than half of what is read, so that there is always something to take.
  */
 const batchSize = {
   minChanges: 250,
   maxChanges: 2_000,
   minBytes: 128 * 1024,
-  maxBytesOfAll: maxBufferedBytes / 2,
+  maxBytesOfAll: 16 * 1024 * 1024,
 };
 
 /**
@@ -165,6 +169,12 @@ export async function followChanges(
   }
 }
 
+/** A change of a collection that is tracked. */
+interface TrackedChange {
+  readonly collection: TrackedCollection;
+  readonly change: DocumentChange;
+}
+
 class ChangeFollower {
   readonly #parts: FollowParts;
   readonly #queues: ChangeQueues<TrackedCollection, DocumentChange>;
@@ -205,16 +215,18 @@ class ChangeFollower {
   /** Takes a part of a batch of the stream to the queues. Resolves when there is room for another one. */
   async take({ changes, bytes, token, catalogEvent }: BatchPart): Promise<StreamPosition> {
     const { monitor, logger } = this.#parts;
+    const tracked = this.#trackedOf(changes);
+    const compact = compactChanges(tracked.map(({ change }) => change));
     const position = this.#queues.open(
       { token, time: resumeTokenTime(token) },
-      { events: catalogEvent ? 1 : changes.length, bytes },
+      catalogEvent ? { events: 1, bytes } : { events: changes.length, bytes: compact.bytes },
     );
-    monitor.beginBatch(position);
+    monitor.beginBatch(position, bytes);
     if (logger.isLevelEnabled('debug'))
       for (const { raw, event } of catalogEvent ? [catalogEvent] : changes)
         logEvent(logger, raw, event);
     if (catalogEvent) await this.#applyCatalogEvent(catalogEvent.event, position);
-    else this.#queue(changes, position);
+    else this.#queue(tracked, compact, position);
     this.#queues.start();
     await this.#queues.roomBelow(maxBufferedBytes);
     this.#last = position;
@@ -238,18 +250,28 @@ class ChangeFollower {
     await this.#checkpoints.stop();
   }
 
-  /** Takes changes of documents to the queues of their collections. */
-  #queue(changes: BatchPart['changes'], position: OpenPosition): void {
+  /** The changes of tracked collections. */
+  #trackedOf(changes: BatchPart['changes']): TrackedChange[] {
     const { kind } = this.#parts.source;
-    for (const { raw, event } of changes) {
+    return changes.flatMap(({ raw, event }) => {
       const collection = this.#collectionOf(event.collection);
-      if (collection) {
-        this.#queues.add(collection, event.change, position);
-      } else {
-        kind.checkUnknown(event.collection, raw);
-        this.#queues.skip(position);
-      }
+      if (collection) return [{ collection, change: event.change }];
+      kind.checkUnknown(event.collection, raw);
+      return [];
+    });
+  }
+
+  /** Takes changes to the queues of their collections, and skips the other events of their position. */
+  #queue(
+    tracked: readonly TrackedChange[],
+    { changes }: CompactChanges,
+    position: OpenPosition,
+  ): void {
+    for (const [index, { collection }] of tracked.entries()) {
+      const change = changes[index];
+      if (change) this.#queues.add(collection, change, position);
     }
+    this.#queues.skip(position, position.events - tracked.length);
   }
 
   /** Undefined for a collection that is not tracked: outside the filter, or dropped before the catalog was read. */
@@ -283,6 +305,6 @@ class ChangeFollower {
     });
     this.#collections.clear();
     monitor.addEvents(event.operation, 1);
-    this.#queues.skip(position);
+    this.#queues.skip(position, 1);
   }
 }

@@ -13,8 +13,8 @@ describe('lagSeconds', () => {
     monitor.appliedTime = at(100);
     monitor.latestTime = at(100);
     const batch = { time: at(100), events: 1, bytes: 1, finished: 0 };
-    monitor.beginBatch({ ...batch, events: 0 });
-    monitor.beginBatch(batch);
+    monitor.beginBatch({ ...batch, events: 0 }, 0);
+    monitor.beginBatch(batch, 0);
     monitor.endBatch();
     nowMs = 900;
     assert.equal(monitor.lagSeconds, 0);
@@ -106,7 +106,7 @@ describe('beginWork', () => {
       monitor.sampleCatchUp();
     }
     monitor.addReceived({ events: [{}, {}], bytes: 7 });
-    monitor.beginBatch({ time: at(170), events: 2, bytes: 7, finished: 0 });
+    monitor.beginBatch({ time: at(170), events: 2, bytes: 7, finished: 0 }, 7);
     return monitor;
   }
 
@@ -232,5 +232,21 @@ describe('oplogSecondsLeft', () => {
     assert.equal(monitor.oplogSecondsLeft, 1);
     read(1_030);
     assert.equal(monitor.oplogSecondsLeft, 0);
+  });
+});
+
+describe('bufferedBytes', () => {
+  it('are those of the events until their changes are taken out, then those of the changes', () => {
+    const monitor = new SyncMonitor(() => 0);
+    const buffered = (): readonly number[] => [monitor.bufferedEvents, monitor.bufferedBytes];
+    monitor.addReceived({ events: [{}, {}, {}], bytes: 900 });
+    assert.deepEqual(buffered(), [3, 900]);
+    monitor.beginBatch({ time: at(1), events: 2, bytes: 200, finished: 0 }, 600);
+    assert.deepEqual(buffered(), [3, 500]);
+    monitor.beginBatch({ time: at(2), events: 1, bytes: 100, finished: 0 }, 300);
+    monitor.endBatch();
+    assert.deepEqual(buffered(), [1, 100]);
+    monitor.endBatch();
+    assert.deepEqual(buffered(), [0, 0]);
   });
 });

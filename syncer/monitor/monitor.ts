@@ -306,9 +306,13 @@ export class SyncMonitor {
     this.bufferedBytes = 0;
   }
 
-  /** Starts to apply a batch of events, after those that are already being applied. */
-  beginBatch(batch: EventBatch): void {
+  /**
+   * Starts to apply a batch of events, after those that are already being applied.
+   * @param readBytes - the memory that its events held when they were read.
+   */
+  beginBatch(batch: EventBatch, readBytes: number): void {
     this.receivedTime = batch.time;
+    this.bufferedBytes += batch.bytes - readBytes;
     this.#batches.push({ batch, atMs: this.#now() });
   }
 

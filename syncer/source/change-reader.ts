@@ -48,8 +48,8 @@ export interface ReadSettings {
 /** How long the server waits for an event before it answers without one. */
 const maxAwaitMs = 500;
 
-/** Events of one fetch. */
-const batchSize = 20_000;
+/** Events of one fetch: two of these are in memory as they came, in addition to the changes that wait. */
+const batchSize = 10_000;
 
 /** Attempts to resume from one place with whole events, after the stream ends as if the connection was lost. */
 const maxWholeAttempts = 2;

@@ -1,0 +1,83 @@
+import type { DocumentKey } from '../../mongo/document-key.ts';
+import { valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
+import type { DocumentChange } from '../source/change-event.ts';
+
+/** What the objects and texts of a queued change take in addition to its bytes (measured with 100,000 changes, Node.js 24). */
+const objectBytes = 450;
+
+/** Changes that share no memory with their events. */
+export interface CompactChanges {
+  /** In the same order. */
+  readonly changes: readonly DocumentChange[];
+  /** The memory that they hold. */
+  readonly bytes: number;
+}
+
+/**
+ * Copies what changes need out of their events, which then no longer stay in memory: an event also names its collection, times
+ * and resume token, and describes an update twice.
+ */
+export function compactChanges(changes: readonly DocumentChange[]): CompactChanges {
+  const copy = new Copy(changes.reduce((sum, change) => sum + bytesOf(change), 0));
+  const copied = changes.map((change): DocumentChange => {
+    const key = copy.key(change.key);
+    switch (change.kind) {
+      case 'insert':
+      case 'replace':
+        return { kind: change.kind, key, document: copy.bytes(change.document) };
+      case 'update':
+        return { kind: change.kind, key, diff: copy.element(change.diff) };
+      case 'delete':
+        return { kind: change.kind, key };
+    }
+  });
+  return { changes: copied, bytes: copy.length + changes.length * objectBytes };
+}
+
+function bytesOf(change: DocumentChange): number {
+  const { id, placed } = change.key;
+  const keyBytes = id.length + (placed?.length ?? 0);
+  switch (change.kind) {
+    case 'insert':
+    case 'replace':
+      return keyBytes + change.document.length;
+    case 'update':
+      return keyBytes + change.diff.length;
+    case 'delete':
+      return keyBytes;
+  }
+}
+
+/** One piece of memory that values are copied to, one after the other. */
+class Copy {
+  readonly #memory: Uint8Array;
+  #used = 0;
+
+  constructor(length: number) {
+    this.#memory = Buffer.allocUnsafeSlow(length);
+  }
+
+  get length(): number {
+    return this.#memory.length;
+  }
+
+  bytes(from: Uint8Array): Uint8Array {
+    const offset = this.#add(from);
+    return this.#memory.subarray(offset, offset + from.length);
+  }
+
+  element(element: RawElement): RawElement {
+    return { ...element, bytes: this.#memory, offset: this.#add(valueBytes(element)) };
+  }
+
+  key({ id, placed, ...texts }: DocumentKey): DocumentKey {
+    return { ...texts, id: this.element(id), placed: placed && this.bytes(placed) };
+  }
+
+  #add(from: Uint8Array): number {
+    const offset = this.#used;
+    this.#memory.set(from, offset);
+    this.#used += from.length;
+    return offset;
+  }
+}
