@@ -270,6 +270,12 @@ describe('the rules of the custom resources, on a real API server', () => {
       ['destination', {}, { destination: { name: 'another' } }, /destination.*cannot be changed/],
       ...otherOptions.map(([name, one, other]) => [name, one, other, changeRefusal(name)] as const),
       [
+        'initialData, under the same token',
+        { startOver: { token: '1' } },
+        { initialData: 'Present' },
+        changeRefusal('initialData'),
+      ],
+      [
         'includeNamespaces, taking them away',
         { includeNamespaces: [{ database: 'a' }] },
         { includeNamespaces: null },
