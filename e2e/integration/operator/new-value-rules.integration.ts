@@ -103,6 +103,16 @@ const syncs: readonly (readonly [what: string, spec: object, message: RegExp])[]
     { excludeNamespaces: [{ database: 'a', collectionsRegex: { pattern: 'x\\' } }] },
     unreadable,
   ],
+  [
+    'a Secret for HTTPS that cannot be',
+    { syncer: { tls: { secretName: 'a..b' } } },
+    /syncer\.tls\.secretName.*no Secret can have this name/,
+  ],
+  [
+    'sharding of what can be reversed',
+    { ...key({ a: 1 }), reversible: true, enableUserWriteBlocking: true },
+    /reversible.*a sync with sharding cannot be reversed: set reversible to false, or remove sharding/,
+  ],
   ['a shard key that descends', key({ a: 1 }, { b: -1 }), /a shard key is 1 or hashed/],
   ['a shard key of another kind', key({ a: 'text' }), /a shard key is 1 or hashed/],
   ['a shard key hashed twice', key({ a: 'hashed' }, { b: 'hashed' }), /only one field.*be hashed/],
@@ -134,6 +144,11 @@ const verifications: readonly (readonly [what: string, spec: object, message: Re
     'a ClusterSync that cannot be',
     { clusterSyncRef: { name: 'Orders' } },
     /no ClusterSync can have this name/,
+  ],
+  [
+    'a Secret for HTTPS that cannot be',
+    { clusterSyncRef: { name: 'orders' }, verifier: { tls: { secretName: 'Orders/tls' } } },
+    asSecret,
   ],
   [
     'a toleration without a key',
