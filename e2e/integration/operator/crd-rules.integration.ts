@@ -361,6 +361,9 @@ describe('the rules of the custom resources, on a real API server', () => {
         state: 'Committed',
       });
       await server.change(object, clusterSyncs, { direction: 'Reverse', state: 'Running' });
+      // As NotCommitted advises if the commit has not been carried out.
+      await server.change(object, clusterSyncs, { direction: 'Forward', state: 'Committed' });
+      await server.change(object, clusterSyncs, { direction: 'Reverse', state: 'Running' });
       await server.change(object, clusterSyncs, { state: 'Committed' });
       await refused(server.change(object, clusterSyncs, { state: 'Running' }), /cannot be undone/);
       await server.change(object, clusterSyncs, { direction: 'Forward', state: 'Paused' });
