@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { format } from 'prettier';
 import { chartTemplateOf } from './chart.ts';
 import { DefinitionFile, schemaAt, type Definition } from './definition.ts';
-import type { SchemaNode } from './json-schema.ts';
+import { rulesOf, type SchemaNode, type ValidationRule } from './json-schema.ts';
 import { referenceOf } from './reference.ts';
 import { putLimits, putStartOptions } from './start-options.ts';
 import { selectionOptions } from '../verifier/store/selection.ts';
@@ -26,6 +26,10 @@ export async function generatedFiles(): Promise<Map<string, string>> {
   verifications.setSchema(
     ['properties', 'spec', 'properties', 'filter', 'properties'],
     filterOptions(syncs.definition),
+  );
+  verifications.setSchema(
+    ['properties', 'spec', 'properties', 'filter', 'x-kubernetes-validations'],
+    filterRules(syncs.definition, verifications.definition),
   );
   verifications.setSchema(
     ['properties', 'status', 'properties', 'conditions', 'items'],
@@ -75,6 +79,29 @@ function filterOptions(syncs: Definition): unknown {
     return [name, { ...node, description: node.description?.replace(' to sync', ' to compare') }];
   });
   return Object.fromEntries(options) as unknown;
+}
+
+/**
+ * What a sync refuses to select is refused here, too: it would not be compared, and not be missed. A sync's selection cannot be
+ * changed, but a filter can.
+ */
+function filterRules(syncs: Definition, verifications: Definition): readonly ValidationRule[] {
+  const own = rulesOf(schemaAt(verifications, 'spec', 'filter'));
+  const ofSyncs = rulesOf(schemaAt(syncs, 'spec')).filter(
+    ({ fieldPath, optionalOldSelf = false }) =>
+      optionalOldSelf && selectionOptions.some((name) => fieldPath === `.${name}`),
+  );
+  return [
+    ...own.filter(({ optionalOldSelf = false }) => !optionalOldSelf),
+    ...ofSyncs.map(({ rule, message, ...more }) => ({
+      rule: rule.replace(
+        /^oldSelf\.hasValue\(\)/,
+        '(oldSelf.hasValue() && oldSelf.value() == self)',
+      ),
+      message: message.replace('never synced', 'never compared'),
+      ...more,
+    })),
+  ];
 }
 
 async function readText(path: string): Promise<string> {

@@ -303,7 +303,7 @@ export const errorTable = {
   NothingToCompare: {
     ...precondition,
     action:
-      'Choose what the verifier compares: --verifyAll, --includeNamespaces, or the sync recorded on the destination. Then send check again.',
+      'Choose what the verifier compares: --verifyAll, --includeNamespaces with entries that match something, or the sync recorded on the destination. Then send check again.',
   },
 
   // Errors that stop a running sync or verification; state and data are kept.

@@ -291,7 +291,7 @@ export class Verifier {
     const { scope, destination } = this.#context;
     await retrying({ ...this.#context, signal }, 'scope', async () => {
       const record = await readScope(scope, destination, signal);
-      await requireSomethingSelected(record, this.#context, signal);
+      await requireSomethingSelected(record, scope, this.#context, signal);
     });
   }
 

@@ -193,8 +193,8 @@ function notCommitted(direction: Direction): ConditionCause {
 }
 
 /** The newest progress of an instance; until this process has heard from it, the one in the status. */
-function shownProgress(
-  { instance, observation }: InstanceView,
+export function shownProgress(
+  { instance, observation }: Pick<InstanceView, 'instance' | 'observation'>,
   former: ClusterSyncStatus | undefined,
 ): SyncerProgress | undefined {
   if (observation?.answer?.kind === 'progress') return observation.answer.progress;

@@ -37,6 +37,7 @@ import type { InstanceView } from './instance-causes.ts';
 import { planLostPod, replacementText, type LostPodPlan } from './lost-pods.ts';
 import { limitCommands, limitsCause } from './limits.ts';
 import {
+  asBegun,
   assessedForReset,
   finalizersWanted,
   planReset,
@@ -67,8 +68,9 @@ const restMs = 600_000;
 const noTargets: ReadonlyMap<string, MonitorTarget> = new Map();
 
 /** Decides what to do for a ClusterSync. Depends only on its arguments. */
-export function decide(clusterSync: ClusterSync, world: World): Decision {
+export function decide(given: ClusterSync, world: World): Decision {
   const { nowMs, pods, observations, settings, rejection } = world;
+  const clusterSync = asBegun(given, observations);
   const instances = instancesOf(clusterSync);
   const isSourceKnown = clusterSync.status?.source !== undefined;
   const missing = missingSecret(world);

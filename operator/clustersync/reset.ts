@@ -2,9 +2,11 @@ import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { commandErrorCause } from '../operand/api-causes.ts';
 import { isCurrent } from '../operand/observation.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
-import { asIdle, type Assessment } from './assessment.ts';
+import { asIdle, shownProgress, type Assessment } from './assessment.ts';
+import { wantedDigest } from './identity.ts';
 import type { InstanceView } from './instance-causes.ts';
 import { isCommittedIn, isDeletedInForeground, isLetGo, resetFinalizer } from './on-record.ts';
+import { instancesOf } from './resources.ts';
 import { recordToken, wasUsedBefore } from './used-tokens.ts';
 
 /** What the end of a sync leaves on the destination. */
@@ -81,11 +83,37 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
   const { token, destination } = startOver;
   if (status?.startOver?.token === token && status.startOver.state !== 'Resetting')
     return { kind: 'none' };
-  if (wasUsedBefore(token, status?.startOver)) return { kind: 'refused', token };
-  if (isInUse(clusterSync, input.assessment)) return { kind: 'refused', token };
+  if (isToBeRefused(clusterSync, token, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
   if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
   return underWay(clusterSync, input, cause, destination);
+}
+
+/**
+ * A ClusterSync as its sync was begun. `initialData` can be changed only together with the token, and has as little effect as that
+ * if the start-over is refused: the sync continues, and is still this one.
+ */
+export function asBegun(
+  clusterSync: ClusterSync,
+  observations: ReadonlyMap<string, InstanceView['observation']>,
+): ClusterSync {
+  const { spec, status } = clusterSync;
+  if (status?.startedAt === undefined) return clusterSync;
+  const reported = instancesOf(clusterSync).map((instance) =>
+    shownProgress({ instance, observation: observations.get(instance.id) }, status),
+  );
+  const known = status.startOver;
+  const { token } = spec.startOver ?? known ?? {};
+  if (token === undefined) return clusterSync;
+  const isRefused =
+    token === known?.token && known.state !== 'Resetting'
+      ? known.state === 'Refused'
+      : isToBeRefused(clusterSync, token, { reported });
+  if (!isRefused) return clusterSync;
+  const initialData = spec.initialData === 'Present' ? 'Absent' : 'Present';
+  const begun = { ...clusterSync, spec: { ...spec, initialData } } as const;
+  const digest = wantedDigest(begun);
+  return reported.some((progress) => progress?.optionsDigest === digest) ? begun : clusterSync;
 }
 
 /** Puts the reset into the status: the end of the sync is recorded before another one is started. */
@@ -176,8 +204,17 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     : underWay(clusterSync, input, cause, onDelete);
 }
 
+/** Whether a token that has not been handled yet starts nothing over. */
+function isToBeRefused(
+  clusterSync: ClusterSync,
+  token: string,
+  assessment: Pick<Assessment, 'reported'>,
+): boolean {
+  return wasUsedBefore(token, clusterSync.status?.startOver) || isInUse(clusterSync, assessment);
+}
+
 /** Whether users may write to the destination, or have been able to since a commit: such data is never replaced by another copy. */
-function isInUse(clusterSync: ClusterSync, { reported }: Assessment): boolean {
+function isInUse(clusterSync: ClusterSync, { reported }: Pick<Assessment, 'reported'>): boolean {
   if (isCommittedIn(clusterSync) || clusterSync.status?.committedAt !== undefined) return true;
   // Any sync counts: one with options other than those of spec is ended so that this one can start.
   return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { decide } from './decide.ts';
 import type { Decision } from './decision.ts';
-import { answers, clusterSync, resetAndIdle, runningWorld } from './testing/worlds.ts';
+import { wantedDigest } from './identity.ts';
+import { optionsDigestHeader } from '../../sync-api/headers.ts';
+import {
+  answers,
+  changed,
+  clusterSync,
+  phaseAndReadiness,
+  resetAndIdle,
+  runningWorld,
+} from './testing/worlds.ts';
 
 const { copy, changes } = answers;
 
@@ -43,5 +52,65 @@ describe('a token of spec.startOver', () => {
     assert.deepEqual(forth.commands, []);
     const three = { startOver: { ...startOver, token: 'three' } };
     assert.deepEqual(commandsOf(decide(clusterSync(three, status), runningWorld(copy))), ['reset']);
+  });
+});
+
+describe('a start-over that is refused', () => {
+  const present = wantedDigest(clusterSync({ initialData: 'Present' }));
+  const running = changed(changes, { optionsDigest: present });
+  const done = { token: 'two', state: 'Done', formerTokens: ['one'] } as const;
+  const refused = { token: 'one', state: 'Refused', formerTokens: ['two'] } as const;
+  const back = { startOver, initialData: 'Absent' } as const;
+
+  for (const [what, spec, status] of [
+    ['by a reverted token', back, { ...begun, startOver: done }],
+    ['and has been recorded', back, { ...begun, startOver: refused }],
+    ['and is taken out', { initialData: 'Absent' }, { ...begun, startOver: refused }],
+    [
+      'since the sync was committed',
+      { startOver: { ...startOver, token: 'three' } },
+      { ...begun, startOver: done, committedAt: '2026-01-01T10:00:00Z' },
+    ],
+  ] as const) {
+    it(`${what}: does not change what the sync began with either`, () => {
+      const sync = clusterSync({ ...spec, state: 'Committed' }, status);
+      const decision = decide(sync, runningWorld(running));
+      assert.equal(phaseAndReadiness(decision.status), 'ChangeApplication: False Committing');
+      const [sent] = decision.commands;
+      assert.deepEqual(commandsOf(decision), ['commit']);
+      assert.deepEqual(sent?.command.headers, { [optionsDigestHeader]: present });
+      const stopped = decide(
+        clusterSync(spec, { ...status, ...decision.status }),
+        runningWorld(undefined),
+      );
+      assert.doesNotMatch(phaseAndReadiness(stopped.status), /DifferentSync/);
+    });
+  }
+
+  it('changes nothing for a sync that began as the spec says', () => {
+    const own = changed(changes, { optionsDigest: wantedDigest(clusterSync(back)) });
+    const { status } = decide(clusterSync(back, { ...begun, startOver: done }), runningWorld(own));
+    assert.equal(phaseAndReadiness(status), 'ChangeApplication: True InSync');
+    assert.deepEqual(status.startOver, refused);
+  });
+
+  it('leaves a sync of other options what it is', () => {
+    const other = changed(changes, { optionsDigest: 'of another sync' });
+    const sync = clusterSync(back, { ...begun, startOver: done });
+    const { status, commands } = decide(sync, runningWorld(other));
+    assert.equal(phaseAndReadiness(status), 'Stalled: False DifferentSync');
+    assert.deepEqual(commands, []);
+  });
+
+  it('is none before the sync has begun, nor with a token that is done, nor with a new one', () => {
+    const { source } = begun;
+    const ofOne = { ...begun, startOver: { token: 'one', state: 'Done' } } as const;
+    for (const status of [{ source, startOver: done }, ofOne]) {
+      const decision = decide(clusterSync(back, status), runningWorld(running));
+      assert.equal(phaseAndReadiness(decision.status), 'Stalled: False DifferentSync');
+    }
+    const three = { ...back, startOver: { ...startOver, token: 'three' } };
+    const again = decide(clusterSync(three, { ...begun, startOver: done }), runningWorld(running));
+    assert.deepEqual(commandsOf(again), ['reset']);
   });
 });

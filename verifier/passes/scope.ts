@@ -5,7 +5,7 @@ import type { ClusterClient } from '../../mongo/cluster-client.ts';
 import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
-import { messageOf, SyncError } from '../../service/errors.ts';
+import { messageOf, shortened, SyncError } from '../../service/errors.ts';
 import type { Sides } from '../../mongo/sides.ts';
 import type { ScopeRecord } from '../store/records.ts';
 import {
@@ -14,6 +14,10 @@ import {
   type Selection,
   type SelectionOption,
 } from '../store/selection.ts';
+import { shownReasons } from './prove.ts';
+
+/** How much of an entry of a filter a message quotes. */
+const maxEntryLength = 100;
 
 /** What to compare, according to the options. */
 export interface ScopeOptions extends Readonly<Record<SelectionOption, string | undefined>> {
@@ -27,18 +31,26 @@ export interface Scope {
 
 /** The namespaces that a record selects; a server of the destination evaluates the patterns. */
 export function scopeOf(
-  { includeNamespaces, excludeNamespaces }: ScopeRecord,
+  record: ScopeRecord,
   destination: ClusterClient,
   signal: AbortSignal,
 ): Scope {
-  const filter = new NamespaceFilter(
+  const filter = namespaceFilterOf(record, destination, signal);
+  return { selects: async (namespace) => await filter.selects(namespace) };
+}
+
+function namespaceFilterOf(
+  { includeNamespaces, excludeNamespaces }: ScopeRecord,
+  destination: ClusterClient,
+  signal: AbortSignal,
+): NamespaceFilter {
+  return new NamespaceFilter(
     {
       ...(includeNamespaces ? { includeNamespaces } : {}),
       ...(excludeNamespaces ? { excludeNamespaces } : {}),
     },
     serverMatcher(destination, signal),
   );
-  return { selects: async (namespace) => await filter.selects(namespace) };
 }
 
 /**
@@ -104,22 +116,40 @@ function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
 }
 
 /**
- * Ensures that there is something to compare: a verdict on nothing would be `equal`.
- * @throws SyncError NothingToCompare if neither side has a namespace that is selected.
+ * Ensures that there is something to compare: a verdict on nothing would be `equal`. Of a filter in the options, that holds for each
+ * included entry, in which a name may be misspelt. What a sync selects may be created later, and its own check names such an entry.
+ * @throws SyncError NothingToCompare if neither side has a namespace that is selected, or that matches such an entry.
  */
 export async function requireSomethingSelected(
   record: ScopeRecord,
+  options: ScopeOptions,
   { source, destination }: Sides<ClusterClient>,
   signal: AbortSignal,
 ): Promise<void> {
-  const { selects } = scopeOf(record, destination, signal);
+  const filter = namespaceFilterOf(record, destination, signal);
+  const included = filterOf(options)?.includeNamespaces ?? [];
+  const missing = new Map(included.map((entry, index) => [`includeNamespaces[${index}]`, entry]));
+  let isSelected = false;
   for (const cluster of [source, destination])
     for (const db of await listUserDatabases(cluster, signal))
-      for (const { namespace } of await listNamespaces(cluster, db, signal))
-        if (await selects(namespace)) return;
+      for (const { namespace } of await listNamespaces(cluster, db, signal)) {
+        if (missing.size > 0)
+          for (const entry of await filter.entriesFor(namespace)) missing.delete(entry);
+        isSelected ||= await filter.selects(namespace);
+        if (isSelected && missing.size === 0) return;
+      }
+  if (!isSelected) {
+    throw new SyncError(
+      'NothingToCompare',
+      'neither side has a collection or view to compare: check the filter of the verifier or of the sync, and the connection strings',
+    );
+  }
+  const entries = Array.from(missing, ([name, entry]) => {
+    return `${name} ${shortened(JSON.stringify(entry), maxEntryLength)}`;
+  });
   throw new SyncError(
     'NothingToCompare',
-    'neither side has a collection or view to compare: check the filter of the verifier or of the sync, and the connection strings',
+    `neither side has anything that matches ${shownReasons(entries)}: correct the entries of the filter, or remove them`,
   );
 }
 

@@ -32,6 +32,10 @@ function auth(change: object): object {
   };
 }
 
+function verificationOf(filter: object): object {
+  return { clusterSyncRef: { name: 'orders' }, filter };
+}
+
 function toleration(each: object): object {
   return { syncer: { tolerations: [each] } };
 }
@@ -99,6 +103,16 @@ const syncs: readonly (readonly [what: string, spec: object, message: RegExp])[]
     { excludeNamespaces: [{ database: 'a', collectionsRegex: { pattern: 'x\\' } }] },
     unreadable,
   ],
+  [
+    'a Secret for HTTPS that cannot be',
+    { syncer: { tls: { secretName: 'a..b' } } },
+    /syncer\.tls\.secretName.*no Secret can have this name/,
+  ],
+  [
+    'sharding of what can be reversed',
+    { ...key({ a: 1 }), reversible: true, enableUserWriteBlocking: true },
+    /reversible.*a sync with sharding cannot be reversed: set reversible to false, or remove sharding/,
+  ],
   ['a shard key that descends', key({ a: 1 }, { b: -1 }), /a shard key is 1 or hashed/],
   ['a shard key of another kind', key({ a: 'text' }), /a shard key is 1 or hashed/],
   ['a shard key hashed twice', key({ a: 'hashed' }, { b: 'hashed' }), /only one field.*be hashed/],
@@ -132,9 +146,30 @@ const verifications: readonly (readonly [what: string, spec: object, message: Re
     /no ClusterSync can have this name/,
   ],
   [
+    'a Secret for HTTPS that cannot be',
+    { clusterSyncRef: { name: 'orders' }, verifier: { tls: { secretName: 'Orders/tls' } } },
+    asSecret,
+  ],
+  [
     'a toleration without a key',
     { clusterSyncRef: { name: 'orders' }, verifier: { tolerations: [{ operator: 'Equal' }] } },
     /without a key/,
+  ],
+  ...['admin', 'config', 'local'].map(
+    (database) =>
+      [
+        `the database ${database}`,
+        verificationOf({ includeNamespaces: [{ database: 'shop' }, { database }] }),
+        /filter\.includeNamespaces.*admin, config and local belong to the server.*never compared/,
+      ] as const,
+  ),
+  ['a regular expression of databases', verificationOf(included('(')), unreadable],
+  [
+    'a regular expression of collections to exclude',
+    verificationOf({
+      excludeNamespaces: [{ database: 'a', collectionsRegex: { pattern: 'x\\' } }],
+    }),
+    unreadable,
   ],
 ];
 
@@ -240,5 +275,17 @@ describe('the rules for new values, on a real API server', () => {
     const { metadata } = await create(clusterSyncs, auth({}), 'changed');
     const change = auth({ userSecretRef: secret });
     await refused(client.patch(clusterSyncs, metadata, { spec: change }, { signal }), asSecret);
+  });
+
+  it('hold for a filter that changes', async () => {
+    const { metadata } = await create(
+      syncVerifications,
+      verificationOf(included('^a')),
+      'filtered',
+    );
+    const spec = { filter: included('('), rerun: '1' };
+    await refused(client.patch(syncVerifications, metadata, { spec }, { signal }), unreadable);
+    const excluding = { filter: { excludeNamespaces: [{ database: 'admin' }] }, rerun: '1' };
+    await client.patch(syncVerifications, metadata, { spec: excluding }, { signal });
   });
 });
