@@ -37,12 +37,16 @@ const batchOf = (events: readonly RawDocument[], i: number): ChangeBatch => ({
 });
 
 interface Scene {
-  readonly batches: readonly ChangeBatch[];
+  readonly batches: Iterable<ChangeBatch>;
   /** The end of the changes. */
   readonly commitTime: Timestamp;
   readonly options?: object;
   readonly shardKey?: object;
-  readonly pace?: { readonly concurrentBatches?: number; readonly changes?: number };
+  readonly pace?: {
+    readonly concurrentBatches?: number;
+    readonly changes?: number;
+    readonly apply?: () => Promise<void>;
+  };
 }
 
 /** Applies all changes, and tells what was done, in order, and how many batches were under way at the same time. */
@@ -169,6 +173,32 @@ describe('followChanges', () => {
       unknown,
     ]);
     assert.equal(done.at(-1), 'stored 6');
+  });
+
+  it('stops reading while a change is held back, though nothing tracks what comes after it', async () => {
+    const held = Promise.withResolvers<undefined>();
+    const fields = { operationType: 'delete', documentKey: { _id: 2 } };
+    const other = eventOf(2, { ...fields, collectionUUID: new UUID() });
+    const most = 20_000;
+    let read = 0;
+    function* batches(): Generator<ChangeBatch> {
+      yield batchOf([replaceOf(1, { _id: 1 })], 1);
+      for (; read < most; read++) yield batchOf([other], 2);
+      yield batchOf([], 3);
+    }
+    const apply = async (): Promise<void> => {
+      await held.promise;
+    };
+    const following = follow({ batches: batches(), commitTime: timeOf(3), pace: { apply } });
+    for (let before = -1; before !== read;) {
+      before = read;
+      for (let turn = 0; turn < 10; turn++) await setImmediate();
+    }
+    assert.ok(read > 0 && read < most, String(read));
+    held.resolve(undefined);
+    const { done } = await following;
+    assert.equal(read, most);
+    assert.equal(done.at(-1), 'stored 3');
   });
 
   const one = new Int32(1);

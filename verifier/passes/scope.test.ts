@@ -28,8 +28,11 @@ describe('what a check requires of a filter', () => {
     await requireSomethingSelected(record, options, sides, signal);
   }
 
-  it('is that each entry matches something on either side, selected or not', async () => {
+  it('is that either side has what each entry names, selected or not, whatever its patterns say', async () => {
     await check([{ database: 'shop' }, { database: 'depot', collections: ['view', 'other'] }]);
+    const pattern = { pattern: '^none' };
+    await check([{ database: 'shop' }, { database: 'depot', collectionsRegex: pattern }]);
+    await check([{ database: 'shop' }, { databaseRegex: pattern }]);
     const excludeNamespaces = [{ database: 'depot' }, { database: 'nothing' }];
     await check([{ database: 'shop' }, { database: 'depot' }], { excludeNamespaces });
   });

@@ -2,7 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Document } from 'mongodb';
 import { listNamespaces, listUserDatabases } from '../../mongo/catalog.ts';
 import type { ClusterClient } from '../../mongo/cluster-client.ts';
-import { NamespaceFilter, serverMatcher } from '../../mongo/namespace-filter.ts';
+import {
+  NamespaceFilter,
+  type NamespaceFilterEntry,
+  serverMatcher,
+} from '../../mongo/namespace-filter.ts';
 import { syncDatabase, type Namespace } from '../../mongo/namespace.ts';
 import { codeOf, serverCode } from '../../mongo/server-errors.ts';
 import { messageOf, shortened, SyncError } from '../../service/errors.ts';
@@ -31,26 +35,18 @@ export interface Scope {
 
 /** The namespaces that a record selects; a server of the destination evaluates the patterns. */
 export function scopeOf(
-  record: ScopeRecord,
-  destination: ClusterClient,
-  signal: AbortSignal,
-): Scope {
-  const filter = namespaceFilterOf(record, destination, signal);
-  return { selects: async (namespace) => await filter.selects(namespace) };
-}
-
-function namespaceFilterOf(
   { includeNamespaces, excludeNamespaces }: ScopeRecord,
   destination: ClusterClient,
   signal: AbortSignal,
-): NamespaceFilter {
-  return new NamespaceFilter(
+): Scope {
+  const filter = new NamespaceFilter(
     {
       ...(includeNamespaces ? { includeNamespaces } : {}),
       ...(excludeNamespaces ? { excludeNamespaces } : {}),
     },
     serverMatcher(destination, signal),
   );
+  return { selects: async (namespace) => await filter.selects(namespace) };
 }
 
 /**
@@ -117,8 +113,9 @@ function differencesOf(stored: ScopeRecord, now: ScopeRecord): string[] {
 
 /**
  * Ensures that there is something to compare: a verdict on nothing would be `equal`. Of a filter in the options, that holds for each
- * included entry, in which a name may be misspelt. What a sync selects may be created later, and its own check names such an entry.
- * @throws SyncError NothingToCompare if neither side has a namespace that is selected, or that matches such an entry.
+ * included entry with a name, which may be misspelt; a server would have to try a pattern on every name. What a sync selects may be
+ * created later, and its own check names such an entry.
+ * @throws SyncError NothingToCompare if neither side has a namespace that is selected, or that has the names in such an entry.
  */
 export async function requireSomethingSelected(
   record: ScopeRecord,
@@ -126,16 +123,17 @@ export async function requireSomethingSelected(
   { source, destination }: Sides<ClusterClient>,
   signal: AbortSignal,
 ): Promise<void> {
-  const filter = namespaceFilterOf(record, destination, signal);
+  const { selects } = scopeOf(record, destination, signal);
   const included = filterOf(options)?.includeNamespaces ?? [];
-  const missing = new Map(included.map((entry, index) => [`includeNamespaces[${index}]`, entry]));
+  const missing = new Map(included.map((entry, index) => [index, entry]));
+  for (const [index, { database }] of missing) if (database === undefined) missing.delete(index);
   let isSelected = false;
   for (const cluster of [source, destination])
     for (const db of await listUserDatabases(cluster, signal))
       for (const { namespace } of await listNamespaces(cluster, db, signal)) {
-        if (missing.size > 0)
-          for (const entry of await filter.entriesFor(namespace)) missing.delete(entry);
-        isSelected ||= await filter.selects(namespace);
+        for (const [index, entry] of missing)
+          if (hasNamesOf(namespace, entry)) missing.delete(index);
+        isSelected ||= await selects(namespace);
         if (isSelected && missing.size === 0) return;
       }
   if (!isSelected) {
@@ -144,13 +142,21 @@ export async function requireSomethingSelected(
       'neither side has a collection or view to compare: check the filter of the verifier or of the sync, and the connection strings',
     );
   }
-  const entries = Array.from(missing, ([name, entry]) => {
-    return `${name} ${shortened(JSON.stringify(entry), maxEntryLength)}`;
+  const entries = Array.from(missing, ([index, entry]) => {
+    return `includeNamespaces[${index}] ${shortened(JSON.stringify(entry), maxEntryLength)}`;
   });
   throw new SyncError(
     'NothingToCompare',
     `neither side has anything that matches ${shownReasons(entries)}: correct the entries of the filter, or remove them`,
   );
+}
+
+/** Whether a namespace has the names in an entry, whatever its pattern for collections says. */
+function hasNamesOf(
+  { db, coll }: Namespace,
+  { database, collections }: NamespaceFilterEntry,
+): boolean {
+  return database === db && (collections?.includes(coll) ?? true);
 }
 
 /**
