@@ -44,6 +44,12 @@ describe('optionsOfInstance', () => {
     assert.equal(optionsWith(env).id, 'a b');
   });
 
+  it('refuses a place without names, which would select nothing', () => {
+    assert.throws(() => optionsWith({ CLUSTERSYNC_INSTANCE: '0' }), {
+      ...{ name: 'InvalidOption', message: '--instance: it is an index in --ids, which is missing' },
+    });
+  });
+
   it('leaves an instance alone that is the only one', () => {
     const { id, preferCoordinator } = optionsWith({ CLUSTERSYNC_ID: 'old' });
     assert.deepEqual([id, preferCoordinator], ['old', false]);

@@ -73,13 +73,16 @@ export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
  * The options of one instance, from a command line with those of several: all instances can share it.
- * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is listed twice, is empty,
- * or has space around it.
+ * @throws SyncError InvalidOption if only one of `--ids` and `--instance` is given, `--instance` is not an index in `--ids`, or a name is
+ * listed twice, is empty, or has space around it.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
   const { instance } = options;
   const ids = listedIds(options);
-  if (ids === undefined) return options;
+  if (ids === undefined) {
+    if (instance === undefined) return options;
+    throw new SyncError('InvalidOption', '--instance: it is an index in --ids, which is missing');
+  }
   const noName = ids.find((one) => one === '' || one !== one.trim());
   if (noName !== undefined)
     throw new SyncError(
