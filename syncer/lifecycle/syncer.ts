@@ -371,7 +371,10 @@ export class Syncer {
     const blocked = view ? blockedClusters(view) : [];
     this.#logger.info({ state: view?.state ?? 'IDLE', blocked }, 'ready');
     // A process that only looks at a stored sync, or is meant for another one, changes nothing.
-    if (record && (continues === 'any' || continues === digestOf(record))) this.#sync?.continue();
+    if (!record) return;
+    const digest = digestOf(record);
+    if (continues === 'any' || continues === digest) this.#sync?.continue();
+    else this.#logger.info({ continues, digest }, 'the stored sync is not continued');
   }
 
   /** Reads the record while this instance is paused, until the signal is aborted. */
