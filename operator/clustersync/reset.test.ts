@@ -50,6 +50,14 @@ const commandsOf = ({ commands }: Decision): readonly string[] =>
 
 const clean = 'reset {"destination":"Clean"}';
 
+/** An instance that has just refused a reset with this error. */
+function refusing(name: string): World {
+  const error = { name, description: 'in use', isLasting: true };
+  const refused = { name: 'reset', kind: 'refused', error, attempts: 1 } as const;
+  const command = { ...refused, endedMs: nowMs, retryAtMs: nowMs + 1000 };
+  return runningWorld(changes, { observation: { command } });
+}
+
 describe('spec.startOver', () => {
   for (const [name, answer] of Object.entries({ copy, changes, paused, failed })) {
     it(`in ${name}: has the sync reset, and nothing else`, () => {
@@ -249,15 +257,7 @@ describe('spec.startOver', () => {
   });
 
   it('is stalled by what an instance refuses it with', () => {
-    const error = { name: 'CleanNotAllowed', description: 'in use', isLasting: true };
-    const command = {
-      ...({ name: 'reset', kind: 'refused' } as const),
-      ...{ error, attempts: 1, endedMs: nowMs, retryAtMs: nowMs + 1000 },
-    };
-    const { status } = decide(
-      clusterSync({ startOver }, begun),
-      runningWorld(changes, { observation: { command } }),
-    );
+    const { status } = decide(clusterSync({ startOver }, begun), refusing('CleanNotAllowed'));
     assert.equal(phaseAndReadiness(status), 'Stalled: False CleanNotAllowed');
   });
 
@@ -278,6 +278,11 @@ describe('spec.onDelete', () => {
     const decision = decide(sync, runningWorld(other));
     assert.deepEqual(decision.commands, []);
     assert.equal(decision.isEnded, true);
+  });
+
+  it('is done where the destination holds another sync, which only the answer to the reset says', () => {
+    assert.equal(decide(deleted({ onDelete: 'Clean' }), refusing('DifferentSync')).isEnded, true);
+    assert.equal(decide(deleted({ onDelete: 'Clean' }), refusing('ResetUnderWay')).isEnded, false);
   });
 
   it('asks for a finalizer before anything is made, and gives it back with Keep', () => {

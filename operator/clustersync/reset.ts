@@ -1,6 +1,6 @@
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import { commandErrorCause } from '../operand/api-causes.ts';
-import { isCurrent } from '../operand/observation.ts';
+import { isCurrent, lastOf } from '../operand/observation.ts';
 import { gravestCause, type ConditionCause } from '../operand/condition-cause.ts';
 import { asIdle, shownProgress, type Assessment } from './assessment.ts';
 import { wantedDigest } from './identity.ts';
@@ -194,6 +194,7 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     isInUse(clusterSync, input.assessment) ||
     // The sync there belongs to another ClusterSync.
     input.assessment.stages.includes('different') ||
+    input.views.some(hasFoundOther) ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
     isEndedBefore(clusterSync) ||
@@ -211,6 +212,15 @@ function isToBeRefused(
   assessment: Pick<Assessment, 'reported'>,
 ): boolean {
   return wasUsedBefore(token, clusterSync.status?.startOver) || isInUse(clusterSync, assessment);
+}
+
+/**
+ * Whether an instance has found another sync on the destination when it was given a reset, which names the sync that it is for. Its
+ * progress may say nothing of that sync: it reports the one that it knows.
+ */
+function hasFoundOther({ observation }: InstanceView): boolean {
+  const last = observation && lastOf(observation, 'reset');
+  return last?.kind === 'refused' && last.error.name === 'DifferentSync';
 }
 
 /** Whether users may write to the destination, or have been able to since a commit: such data is never replaced by another copy. */

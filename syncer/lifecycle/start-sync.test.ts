@@ -11,7 +11,8 @@ import { startSync } from './start-sync.ts';
 import type { Sync } from './sync.ts';
 
 /** A sync that another instance was given: this one joins it. */
-const started: SyncRecord = { ...reversibleSync(), received: [0] };
+const limits = { maxChangesPerSecond: 7 };
+const started: SyncRecord = { ...reversibleSync(), limits, received: [0] };
 
 /**
  * Starts it on a destination that refuses the first thing that blocking its users asks.
@@ -19,6 +20,8 @@ const started: SyncRecord = { ...reversibleSync(), received: [0] };
  */
 async function starts(found: SyncRecord | undefined) {
   const world = { isBlocking: false, isBegun: false };
+  const lines: string[] = [];
+  const logger = createLogger('test', 'info', (line) => lines.push(line));
   const place: Pick<RecordStore, 'readSync' | 'readSyncOfPrimary'> = {
     readSync: async () => await Promise.resolve(started),
     readSyncOfPrimary: async () => await Promise.resolve(found),
@@ -43,20 +46,27 @@ async function starts(found: SyncRecord | undefined) {
       world.isBegun = true;
     },
   };
-  const error: unknown = await startSync(started.options, undefined, {
+  const body = { ...started.options, limits: { maxChangesPerSecond: 8 } };
+  const error: unknown = await startSync(body, undefined, {
     known: undefined,
     needPair: () => pair as unknown as ClusterPair,
     adopt: () => sync as unknown as Sync,
-    ...{ monitor: new SyncMonitor(), logger: createLogger('test', 'fatal') },
+    ...{ monitor: new SyncMonitor(), logger },
   }).catch((reason: unknown) => reason);
   assert.ok(error instanceof SyncError);
-  return { ...world, name: error.name };
+  return { ...world, name: error.name, logged: lines.join('') };
 }
 
 describe('startSync', () => {
   it('blocks users of the destination while the sync is as it was started', async () => {
     const expected = { isBlocking: true, isBegun: true, name: 'InvalidOption' };
-    assert.deepEqual(await starts(started), expected);
+    const { logged: _, ...world } = await starts(started);
+    assert.deepEqual(world, expected);
+  });
+
+  it('logs the limits that hold, which are those of the first start', async () => {
+    const { logged } = await starts(started);
+    assert.match(logged, /"limits":\{"maxChangesPerSecond":7\},"msg":"started"/);
   });
 
   const reset = { destination: 'Keep', received: [], ended: [] } as const;
@@ -71,6 +81,7 @@ describe('startSync', () => {
   for (const [what, found] of over)
     it(`blocks nobody once the sync is ${what}`, async () => {
       const expected = { isBlocking: false, isBegun: true, name: 'SupersededByOtherInstance' };
-      assert.deepEqual(await starts(found), expected);
+      const { logged: _, ...world } = await starts(found);
+      assert.deepEqual(world, expected);
     });
 });

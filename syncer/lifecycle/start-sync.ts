@@ -52,9 +52,11 @@ export async function startSync(
   const pair = parts.needPair();
   known?.requireTaken('start');
   const request = parseStart(body);
-  const { options, limits } = request;
+  const { options } = request;
   requireDigest(digest, options);
   const sync = await naming(async () => await joinOrCreate(pair, request, parts));
+  // Those of the first start: one that joins changes none.
+  const { limits } = sync.live.stored;
   logger.info({ options, limits }, 'started');
   try {
     await naming(async () => {

@@ -174,3 +174,43 @@ describe('Sync', () => {
     assert.deepEqual(ending.world.record.limits, {});
   });
 });
+
+describe('the pace of a sync', () => {
+  /** What it warns of, where this is what the monitor knows. */
+  const warningsOf = (record: SyncRecord, known: object, kind?: Kind): string => {
+    const { sync } = syncOf(record, kind);
+    for (const [name, value] of Object.entries(known))
+      Object.defineProperty(sync.monitor, name, { value });
+    sync.pace.update();
+    return sync.pace.warnings.join();
+  };
+
+  it('takes up limits as soon as they are stored', async () => {
+    const { sync } = syncOf(shared);
+    await sync.setLimits({ maxChangesPerSecond: 8 });
+    assert.equal(sync.pace.rate('maxChangesPerSecond'), 4);
+  });
+
+  it('knows why nobody can tell how long the oplog lasts', () => {
+    const limited: SyncRecord = { ...running, limits: { maxChangesPerSecond: 7 } };
+    const known = { oplogState: 'unknown' };
+    assert.match(warningsOf(limited, known), /it or its statistics cannot be read/);
+    assert.match(warningsOf(limited, known, 'sharded'), /a sharded cluster does not report/);
+  });
+
+  it('names the time zones of the schedule that this system does not know', () => {
+    const window = { from: '08:00', to: '18:00', timeZone: 'Europe/Atlantis' };
+    const scheduled: SyncRecord = { ...running, limits: { schedule: [window] } };
+    assert.match(warningsOf(scheduled, {}), /in the time zone Europe\/Atlantis do not apply/);
+  });
+
+  it('expects of each instance its part of the copy, and of its limits', () => {
+    const limits = { maxCopyBytesPerSecond: 2_000_000 };
+    const copying: SyncRecord = { ...shared, phase: 'copy', limits };
+    const sized: SyncRecord = { ...copying, estimatedTotalBytes: 200_000_000 };
+    const tooLong = /the copy takes longer/;
+    assert.match(warningsOf(sized, { oplogSecondsLeft: 100 }), tooLong);
+    assert.equal(warningsOf(sized, { oplogSecondsLeft: 101 }), '');
+    assert.equal(warningsOf({ ...sized, estimatedTotalBytes: null }, { oplogSecondsLeft: 0 }), '');
+  });
+});

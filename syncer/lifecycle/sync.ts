@@ -14,7 +14,7 @@ import type { Limits } from '../../sync-api/json.ts';
 import type { SyncerOptions } from '../options/syncer-options.ts';
 import { checkReverse } from '../reverse/check-reverse.ts';
 import type { ClusterPair } from '../store/clusters.ts';
-import { digestOf } from '../store/instances.ts';
+import { digestMismatch } from '../store/instances.ts';
 import { LiveSync, type SentCommand } from '../store/live-sync.ts';
 import type { SyncRecord, SyncView } from '../store/records.ts';
 import { stateAfter, type Command } from '../store/transitions.ts';
@@ -302,12 +302,8 @@ export class Sync {
 
   /** @throws SyncError DifferentSync if a command is for another sync; never for undefined, which matches any. */
   requireDigest(digest: string | undefined): void {
-    const { view } = this;
-    if (digest === undefined || !view || digest === digestOf(view)) return;
-    throw new SyncError(
-      'DifferentSync',
-      'the command is for a sync with start options other than those of the existing sync',
-    );
+    const mismatch = this.view && digestMismatch(digest, this.view);
+    if (mismatch) throw mismatch;
   }
 
   /** @throws SyncError if a command is not accepted now. */

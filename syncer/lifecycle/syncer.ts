@@ -275,7 +275,7 @@ export class Syncer {
 
   /**
    * POST /reset. Resolves when it is stored that the sync will end for good, and immediately if there is none.
-   * @throws SyncError CleanNotAllowed, ResetUnderWay.
+   * @throws SyncError DifferentSync, CleanNotAllowed, ResetUnderWay.
    */
   async reset(body: unknown, digest?: string): Promise<void> {
     const destination = parseResetBody(body);
@@ -285,7 +285,7 @@ export class Syncer {
       this.#sync?.requireDigest(digest);
       await this.#commands.carryOut('reset', async () => {
         await naming(async () => {
-          await this.#receiveReset(pair, destination);
+          await this.#receiveReset(pair, destination, digest);
         });
       });
     });
@@ -316,11 +316,16 @@ export class Syncer {
     });
   }
 
-  async #receiveReset(pair: ClusterPair, destination: ResetDestination): Promise<void> {
+  /** What this process knows may be another sync than the stored one, or none: the record in the store decides. */
+  async #receiveReset(
+    pair: ClusterPair,
+    destination: ResetDestination,
+    digest: string | undefined,
+  ): Promise<void> {
     const { signal } = pair;
     let receipt: Receipt = { kind: 'received', record: undefined };
     await retrying({ signal, logger: this.#logger, monitor: this.monitor }, 'command', async () => {
-      receipt = await receiveReset(pair, this.#sync?.live.stored, destination);
+      receipt = await receiveReset(pair, this.#sync?.live.stored, destination, { digest });
     });
     const record = recordOf(receipt);
     if (record && this.#sync) this.#sync.live.adopt(record);
@@ -366,7 +371,10 @@ export class Syncer {
     const blocked = view ? blockedClusters(view) : [];
     this.#logger.info({ state: view?.state ?? 'IDLE', blocked }, 'ready');
     // A process that only looks at a stored sync, or is meant for another one, changes nothing.
-    if (record && (continues === 'any' || continues === digestOf(record))) this.#sync?.continue();
+    if (!record) return;
+    const digest = digestOf(record);
+    if (continues === 'any' || continues === digest) this.#sync?.continue();
+    else this.#logger.info({ continues, digest }, 'the stored sync is not continued');
   }
 
   /** Reads the record while this instance is paused, until the signal is aborted. */

@@ -105,6 +105,13 @@ describe('allowedRates', () => {
       ]);
     });
 
+    it('keeps all limits during the copy, in which no change is applied', () => {
+      const copying = situation({ ...short, ...of('RUNNING', 'copy'), brakes: [lag] });
+      const { rates, brakes } = allowedRates(copying);
+      assert.deepEqual([rates.changesPerSecond, rates.concurrentBatches], [300, 10]);
+      assert.deepEqual(brakes.changes, [lag]);
+    });
+
     it('lets as many batches pass as the destination bears, if only those are limited', () => {
       const limits = { maxConcurrentBatches: 1 };
       const { rates, warnings } = allowedRates(situation({ ...short, limits }));

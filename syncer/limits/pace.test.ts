@@ -86,6 +86,44 @@ describe('Pace', () => {
     const { fetch, changes } = pace.within(signal);
     assert.deepEqual(fetch, { count: Infinity, bytes: 2_000_000 });
     assert.equal(changes, 7);
+    const { pace: shared, now } = paceOf({ maxChangesPerSecond: 1, maxCopyDocumentsPerSecond: 2 });
+    Object.assign(now, { view: { ...now.view, instances: ['a', 'b', 'c'] } });
+    shared.update();
+    const least = shared.within(signal);
+    assert.deepEqual([least.changes, least.fetch.count], [1, 1]);
+  });
+
+  it('warns of a copy that takes too long, by the size of the documents so far and what is left', async () => {
+    const { pace, now } = paceOf({});
+    const warns = (change: Partial<PaceSituation>): boolean => {
+      Object.assign(now, change);
+      pace.update();
+      return pace.warnings.length > 0;
+    };
+    const limits = { maxCopyDocumentsPerSecond: 10 };
+    const known = { limits, copyBytes: 101_000, copiedBytes: 1_000 };
+    assert.equal(warns({ ...known, oplogSecondsLeft: 1 }), false, 'no document has a size yet');
+    assert.equal(warns({ limits: {} }), false);
+    await pace.copy({ count: 10, bytes: 1_000 }, signal);
+    assert.equal(warns({ ...known, oplogSecondsLeft: 100 }), true);
+    assert.equal(warns({ oplogSecondsLeft: 101 }), false);
+    const rate = { maxCopyBytesPerSecond: 1_000 };
+    assert.equal(warns({ limits: rate, oplogSecondsLeft: 100 }), true);
+    assert.equal(warns({ oplogSecondsLeft: 101 }), false);
+    assert.equal(warns({ copyBytes: null, oplogSecondsLeft: 0 }), false, 'nobody knows the total');
+  });
+
+  it('counts nothing of a limit that was lifted once it is set again: it is to be measured first', () => {
+    const holdBack = { minFreeDiskPercent: 10 };
+    const { pace, now } = paceOf({ holdBack });
+    const disk = { limit: 'minFreeDiskPercent', side: 'destination', problem: undefined } as const;
+    pace.measured([{ ...disk, value: 50 }]);
+    assert.equal(pace.rate('maxChangesPerSecond'), undefined);
+    for (const limits of [{}, { holdBack }]) {
+      Object.assign(now, { limits });
+      pace.update();
+    }
+    assert.equal(pace.rate('maxChangesPerSecond'), 0);
   });
 
   it('names the window of the schedule that a limit is from', async () => {

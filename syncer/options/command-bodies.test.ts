@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { SyncError } from '../../service/errors.ts';
 import { defaultOptions } from '../../sync-api/testing/start-examples.ts';
-import { parseStartBody, topologyErrors } from './command-bodies.ts';
+import { parseStart, parseStartBody, topologyErrors } from './command-bodies.ts';
 
 const clusters = { source: 'cluster0', destination: 'cluster1' };
 
@@ -29,6 +29,18 @@ describe('parseStartBody', () => {
     assert.deepEqual(parseStartBody({ ...clusters, initialData: 'Absent' }), none);
     const initialData = 'Present';
     assert.deepEqual(parseStartBody({ ...clusters, initialData }), { ...none, initialData });
+  });
+
+  it('refuses limits for a time zone that there is none of', () => {
+    const limited = (timeZone: string): string =>
+      nameOf(() =>
+        parseStart({
+          ...clusters,
+          limits: { schedule: [{ from: '08:00', to: '18:00', timeZone }] },
+        }),
+      );
+    assert.equal(limited('Europe/Berlin'), 'accepted');
+    assert.equal(limited('Europe/Atlantis'), 'InvalidBody');
   });
 
   it('leaves the body as it was given', () => {

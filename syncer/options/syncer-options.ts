@@ -73,13 +73,21 @@ export type SyncerOptions = Options<typeof syncerOptionTable>;
 
 /**
  * The options of one instance, from a command line with those of several: all instances can share it.
- * @throws SyncError InvalidOption if `--ids` is given and `--instance` is not an index in it, or a name is listed twice, is empty,
- * or has space around it.
+ * @throws SyncError InvalidOption if `--continues` names no sync, only one of `--ids` and `--instance` is given, `--instance` is not
+ * an index in `--ids`, or a name is listed twice, is empty, or has space around it.
  */
 export function optionsOfInstance(options: SyncerOptions): SyncerOptions {
-  const { instance } = options;
+  const { instance, continues } = options;
+  if (!['any', 'none'].includes(continues) && !/^[0-9a-f]{64}$/.test(continues))
+    throw new SyncError(
+      'InvalidOption',
+      `--continues: expected any, none, or the options digest of a sync (64 hexadecimal digits in lower case), not ${JSON.stringify(continues)}`,
+    );
   const ids = listedIds(options);
-  if (ids === undefined) return options;
+  if (ids === undefined) {
+    if (instance === undefined) return options;
+    throw new SyncError('InvalidOption', '--instance: it is an index in --ids, which is missing');
+  }
   const noName = ids.find((one) => one === '' || one !== one.trim());
   if (noName !== undefined)
     throw new SyncError(

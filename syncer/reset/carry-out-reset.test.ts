@@ -38,15 +38,18 @@ describe('where a reset lets users write again', () => {
 describe('a reset that an instance continues after it was frozen', () => {
   const reset = { destination: 'Keep', received: ['syncer'], ended: ['syncer'] } as const;
   const before: SyncRecord = { ...reversibleSync(), reset };
+  const startedAt = new Date(before.startedAt.getTime() + 1);
+  const another: SyncRecord = { ...before, startedAt, reset: null };
   const written = new Error('the stored sync is put under reset');
 
-  /** Carries out the reset of {@link before}. @param stored - what the store holds by now. */
-  async function carryOut(stored: SyncRecord | undefined): Promise<void> {
+  /** Carries out the reset of {@link before}. @param finds - what the store holds, one look after the other; the last one stays. */
+  async function carryOut(...finds: readonly (SyncRecord | undefined)[]): Promise<void> {
+    let looks = 0;
     const { signal } = new AbortController();
     const pair = {
       ...{ signal, instanceId: 'syncer' },
       clients: { cluster0: { writeGuard: {} }, cluster1: { writeGuard: {} } },
-      findRecord: async () => await Promise.resolve(stored),
+      findRecord: async () => await Promise.resolve(finds[Math.min(looks++, finds.length - 1)]),
       requireMember: () => undefined,
       storeOn: () => ({}),
       recordOn: () => ({
@@ -56,7 +59,7 @@ describe('a reset that an instance continues after it was frozen', () => {
     const live = new LiveSync('syncer', before, () => pair.recordOn('cluster1'));
     const logger = createLogger('test', 'fatal');
     await new Reset(live, pair, new SyncMonitor(), logger, true).carryOut();
-    assert.equal(live.stored, before, 'no other sync is taken up');
+    assert.equal(live.stored.startedAt, before.startedAt, 'no other sync is taken up');
   }
 
   it('is done where nothing is stored any more', async () => {
@@ -64,8 +67,11 @@ describe('a reset that an instance continues after it was frozen', () => {
   });
 
   it('is done where another sync was started since, which it leaves alone', async () => {
-    const startedAt = new Date(before.startedAt.getTime() + 1);
-    await carryOut({ ...before, startedAt, reset: null });
+    await carryOut(another);
+  });
+
+  it('does not touch another sync that was started between two looks', async () => {
+    await carryOut({ ...before, reversals: 1, reset: null }, another);
   });
 
   it('continues where a reversal has moved the record, which does not say so yet', async () => {

@@ -109,7 +109,8 @@ export class Reset {
     const store = this.#storeOn(name);
     if (!reset?.received.includes(instanceId)) {
       // A reversal in progress has moved the record.
-      await receiveReset(this.#pair, record, reset?.destination ?? 'Keep');
+      const { startedAt } = record;
+      await receiveReset(this.#pair, record, reset?.destination ?? 'Keep', { startedAt });
       return 'a reversal has moved the state';
     }
     if (this.#place?.name !== name) {

@@ -75,6 +75,18 @@ export function digestOf(record: Identified): string {
   return optionsDigest(givenOptions(record));
 }
 
+/** Why a command for the sync of this digest is not for this one: DifferentSync. Undefined for no digest, which any sync has. */
+export function digestMismatch(
+  digest: string | undefined,
+  record: Identified,
+): SyncError | undefined {
+  if (digest === undefined || digest === digestOf(record)) return undefined;
+  return new SyncError(
+    'DifferentSync',
+    'the command is for a sync with start options other than those of the existing sync',
+  );
+}
+
 /** @throws SyncError of this name if a sync was started with other options: it says what differs. */
 export function requireSameOptions(
   options: StartOptions,

@@ -34,8 +34,9 @@ class Memory {
       },
       updateSync: async (change, condition) =>
         await call('updateSync', () => {
-          const { phase = this.record.phase } = condition ?? {};
-          if (phase !== this.record.phase) return false;
+          const { phase, startedAt } = { ...this.record, ...condition };
+          const isSame = startedAt.getTime() === this.record.startedAt.getTime();
+          if (phase !== this.record.phase || !isSame) return false;
           this.record = { ...this.record, ...change };
           return true;
         }),
@@ -235,6 +236,14 @@ describe('limits', () => {
     await live.setLimits(limits);
     assert.deepEqual(memory.record.limits, limits);
     assert.deepEqual(live.stored.limits, limits);
+  });
+
+  it('are not stored with another sync that was started since', async () => {
+    const memory = new Memory();
+    const live = liveOn(memory);
+    memory.record = { ...running, startedAt: new Date(0) };
+    await assert.rejects(live.setLimits(limits), { name: 'SupersededByOtherInstance' });
+    assert.deepEqual(memory.record.limits, {});
   });
 
   it('are refused while a reversal moves the record: they would stay with the former one', async () => {

@@ -139,18 +139,18 @@ export class LiveSync {
   /**
    * Changes the limits. It may be repeated if it failed.
    * @throws SyncError InvalidStateTransition while a reversal moves the record: the one that it has read would be stored without them;
-   * ResetUnderWay.
+   * ResetUnderWay; SupersededByOtherInstance if another sync is stored by now.
    */
   async setLimits(limits: Limits): Promise<void> {
     let isStored = false;
     while (!isStored) {
-      const { phase } = this.stored;
+      const { phase, startedAt } = this.stored;
       if (phase === 'handover')
         throw new SyncError(
           'InvalidStateTransition',
           'limits is allowed once the reversal has moved the state: try again soon',
         );
-      isStored = await this.update({ limits }, { phase });
+      isStored = await this.update({ limits }, { phase, startedAt });
     }
   }
 
