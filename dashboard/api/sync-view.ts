@@ -50,6 +50,8 @@ export interface VerificationSummary {
   readonly phase: string;
   readonly verdict: 'equal' | 'different' | null;
   readonly mismatches: number | null;
+  /** Whether it compares only what a filter of its own selects: it proves nothing about the rest. */
+  readonly isPart: boolean;
 }
 
 /** A summary with values derived from earlier summaries. */

@@ -3,6 +3,7 @@ import { countOf, countText } from '../../service/quantities.ts';
 import type { PageInfo } from '../api/messages.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { alikeMismatches } from '../view/alike-mismatches.ts';
+import { noDifferencesText } from '../view/figure-words.ts';
 import { differencesHelp, verificationHelp } from '../view/help.ts';
 import { verificationLook } from '../view/phase.ts';
 import { Command } from './command.ts';
@@ -81,7 +82,7 @@ function findings(verification: VerificationView, docsUrl: PageInfo['docsUrl']):
   const { mismatches, kinds, namespaces, list, phase, verdict, reportCommand } = verification;
   if (mismatches === null) return empty('Nothing has been compared yet.');
   if (mismatches === 0) {
-    return h('p', null, verdict === 'equal' ? 'The data is equal.' : 'No differences so far.');
+    return h('p', null, noDifferencesText(verification));
   }
   const isUnderWay = verdict === null && !['Failed', 'Succeeded'].includes(phase);
   return h(

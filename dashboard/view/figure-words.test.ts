@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { commitWords, lagNote } from './figure-words.ts';
+import { commitWords, lagNote, noDifferencesText } from './figure-words.ts';
 import { rowOf } from './testing/rows.ts';
 
 const ready = { isReady: true, message: 'every instance can commit' };
@@ -26,6 +26,18 @@ describe('the figure of the commit', () => {
     });
     const complete = 'Done: the destination is complete';
     assert.deepEqual(notes, [complete, 'Done: but the data differs', complete]);
+  });
+});
+
+describe('what is said of a verification without differences', () => {
+  it('names what was compared, and does not take a lack of differences for a verdict', () => {
+    const texts = (['equal', null] as const).map((verdict) =>
+      [false, true].map((isPart) => noDifferencesText({ verdict, isPart })),
+    );
+    assert.deepEqual(texts, [
+      ['The data is equal.', 'What spec.filter selects is equal; nothing else is compared.'],
+      ['No differences so far.', 'No differences so far in what spec.filter selects.'],
+    ]);
   });
 });
 

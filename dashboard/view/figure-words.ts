@@ -24,3 +24,16 @@ export function lagNote(row: SyncRow, catchUpSeconds: number | null): string {
   if (catchUpSeconds === null) return 'behind the source';
   return catchUpSeconds === 0 ? 'caught up' : `caught up in ${durationText(catchUpSeconds)}`;
 }
+
+/** What a verification that knows of no difference says. */
+export function noDifferencesText({
+  verdict,
+  isPart,
+}: Pick<VerificationSummary, 'verdict' | 'isPart'>): string {
+  if (verdict === 'equal') {
+    return isPart
+      ? 'What spec.filter selects is equal; nothing else is compared.'
+      : 'The data is equal.';
+  }
+  return isPart ? 'No differences so far in what spec.filter selects.' : 'No differences so far.';
+}

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import type { VerificationSummary } from '../api/sync-view.ts';
 import { conditionLook, isCopying, needsAttention, phaseLook, verificationLook } from './phase.ts';
 import { rowOf } from './testing/rows.ts';
 
-const verification = { name: 'check', phase: 'Checking', verdict: null, mismatches: null };
+const verification: VerificationSummary = {
+  ...{ name: 'check', phase: 'Checking', verdict: null, mismatches: null, isPart: false },
+};
 
 describe('phaseLook', () => {
   it('tells a sync that is ready to commit from one that is not yet', () => {
@@ -41,6 +44,16 @@ describe('verificationLook', () => {
     assert.equal(verificationLook({ ...over, verdict: 'different' }).label, 'Different');
     assert.equal(verificationLook(over).label, 'Failed');
     assert.equal(verificationLook({ ...over, verdict: 'equal' }).label, 'Equal');
+  });
+
+  it('does not show as good that only a part is equal', () => {
+    const looks = [false, true].map((isPart) => {
+      return verificationLook({ ...verification, verdict: 'equal', isPart });
+    });
+    assert.deepEqual(
+      looks.map(({ tone, label }) => `${tone} ${label}`),
+      ['good Equal', 'quiet Equal (part)'],
+    );
   });
 });
 

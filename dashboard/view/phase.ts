@@ -42,7 +42,13 @@ export function phaseLook({
 }
 
 /** How a verification is displayed. */
-export function verificationLook({ phase, verdict, mismatches }: VerificationSummary): Look {
+export function verificationLook({
+  phase,
+  verdict,
+  mismatches,
+  isPart,
+}: VerificationSummary): Look {
+  if (verdict === 'equal' && isPart) return { tone: 'quiet', icon: 'check', label: 'Equal (part)' };
   if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
   if (verdict === 'different') return { tone: 'bad', icon: 'cross', label: 'Different' };
   // The sync was reversed or started over since: the verdict is of other data.

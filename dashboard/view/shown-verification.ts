@@ -5,6 +5,9 @@ const reasons: readonly ((one: VerificationSummary) => boolean)[] = [
   ({ verdict }) => verdict === 'different',
   ({ phase }) => phase === 'Failed',
   ({ mismatches, verdict }) => (mismatches ?? 0) > 0 && verdict === null,
+  ({ verdict, isPart }) => verdict !== 'equal' && !isPart,
+  // What compares only a part stands in the way of nothing, and proves too little.
+  ({ isPart }) => !isPart,
   ({ verdict }) => verdict !== 'equal',
 ];
 

@@ -24,6 +24,14 @@ describe('the row of a SyncVerification', () => {
     const status = { phase: 'Checking', mismatches: { total: 0 } } as SyncVerificationStatus;
     assert.equal(verificationSummaryOf(verification(status)).mismatches, 0);
   });
+
+  it('is of a part if it has a filter of its own', () => {
+    const filter = { includeNamespaces: [{ database: 'shop' }] };
+    const parts = [{}, { filter }].map((spec) => {
+      return verificationSummaryOf(verification(undefined, spec)).isPart;
+    });
+    assert.deepEqual(parts, [false, true]);
+  });
 });
 
 describe('the row of a ClusterSync', () => {

@@ -60,12 +60,17 @@ function figuresOf(status: ClusterSync['status']): SummaryFigures {
 }
 
 /** The row of a SyncVerification. */
-export function verificationSummaryOf({ metadata, status }: SyncVerification): VerificationSummary {
+export function verificationSummaryOf({
+  metadata,
+  spec,
+  status,
+}: SyncVerification): VerificationSummary {
   return {
     name: metadata.name,
     phase: status?.phase ?? 'Pending',
     verdict: verdictOf(status),
     mismatches: status?.mismatches?.total ?? null,
+    isPart: spec.filter !== undefined,
   };
 }
 
