@@ -52,6 +52,8 @@ export interface VerificationSummary {
   readonly mismatches: number | null;
   /** Whether it compares only what a filter of its own selects: it proves nothing about the rest. */
   readonly isPart: boolean;
+  /** Whether it cannot continue until somebody acts. */
+  readonly isStalled: boolean;
 }
 
 /** A summary with values derived from earlier summaries. */

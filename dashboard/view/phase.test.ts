@@ -4,7 +4,8 @@ import { conditionLook, isCopying, needsAttention, phaseLook, verificationLook }
 import { rowOf } from './testing/rows.ts';
 
 const verification: VerificationSummary = {
-  ...{ name: 'check', phase: 'Checking', verdict: null, mismatches: null, isPart: false },
+  ...{ name: 'check', phase: 'Checking', verdict: null, mismatches: null },
+  ...{ isPart: false, isStalled: false },
 };
 
 describe('phaseLook', () => {
@@ -46,6 +47,15 @@ describe('verificationLook', () => {
     assert.equal(verificationLook({ ...over, verdict: 'equal' }).label, 'Equal');
   });
 
+  it('shows one that cannot continue, whatever it has found so far', () => {
+    const stalled = { ...verification, isStalled: true };
+    for (const one of [stalled, { ...stalled, mismatches: 2 }, { ...stalled, phase: 'Pending' }]) {
+      const { tone, label } = verificationLook(one);
+      assert.equal(`${tone} ${label}`, 'bad Stalled');
+    }
+    assert.equal(verificationLook({ ...stalled, phase: 'Failed' }).label, 'Failed');
+  });
+
   it('does not show as good that only a part is equal', () => {
     const looks = [false, true].map((isPart) => {
       return verificationLook({ ...verification, verdict: 'equal', isPart });
@@ -62,7 +72,11 @@ describe('needsAttention', () => {
     const stalled = { kind: 'stalled', reason: 'OplogRolledOver', message: '' } as const;
     assert.equal(needsAttention(rowOf('a')), false);
     assert.equal(needsAttention(rowOf('a', { readiness: stalled })), true);
-    for (const different of [{ verdict: 'different' }, { phase: 'Failed' }] as const) {
+    for (const different of [
+      { verdict: 'different' },
+      { phase: 'Failed' },
+      { isStalled: true },
+    ] as const) {
       const verifications = [verification, { ...verification, ...different }];
       assert.equal(needsAttention(rowOf('a', { verifications })), true);
     }

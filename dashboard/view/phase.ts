@@ -47,6 +47,7 @@ export function verificationLook({
   verdict,
   mismatches,
   isPart,
+  isStalled,
 }: VerificationSummary): Look {
   if (verdict === 'equal' && isPart) return { tone: 'quiet', icon: 'check', label: 'Equal (part)' };
   if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
@@ -54,6 +55,7 @@ export function verificationLook({
   // The sync was reversed or started over since: the verdict is of other data.
   if (phase === 'Succeeded') return { tone: 'quiet', icon: 'clock', label: 'Outdated' };
   if (phase === 'Failed') return { tone: 'bad', icon: 'alert', label: 'Failed' };
+  if (isStalled) return { tone: 'bad', icon: 'alert', label: 'Stalled' };
   if ((mismatches ?? 0) > 0) return { tone: 'warning', icon: 'alert', label: 'Differences so far' };
   if (phase === 'Checking' || phase === 'Finishing') {
     return { tone: 'busy', icon: 'flow', label: 'Comparing' };
@@ -92,10 +94,12 @@ export function isCopying({ phase, percent }: Pick<SyncRow, 'phase' | 'percent'>
   return phase !== 'Committed' && (percent === null || percent < 100);
 }
 
-/** Whether somebody has to act: it is stalled, or a verification has found lasting differences. */
+/** Whether somebody has to act: it or a verification is stalled, or a verification has found lasting differences, or has failed. */
 export function needsAttention({ readiness, verifications }: SyncRow): boolean {
   return (
     readiness.kind === 'stalled' ||
-    verifications.some(({ phase, verdict }) => verdict === 'different' || phase === 'Failed')
+    verifications.some(
+      ({ phase, verdict, isStalled }) => verdict === 'different' || phase === 'Failed' || isStalled,
+    )
   );
 }

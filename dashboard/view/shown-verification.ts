@@ -4,6 +4,7 @@ import type { VerificationSummary } from '../api/sync-view.ts';
 const reasons: readonly ((one: VerificationSummary) => boolean)[] = [
   ({ verdict }) => verdict === 'different',
   ({ phase }) => phase === 'Failed',
+  ({ isStalled }) => isStalled,
   ({ mismatches, verdict }) => (mismatches ?? 0) > 0 && verdict === null,
   ({ verdict, isPart }) => verdict !== 'equal' && !isPart,
   // What compares only a part stands in the way of nothing, and proves too little.

@@ -34,7 +34,7 @@ function verificationsOf(text: TextFor): VerificationSummary[] {
   return ['first', 'second'].map((one) => ({
     ...{ name: text(`${one} verification`), phase: text(`${one} verification's phase`) },
     ...{ verdict: one === 'first' ? null : 'different', mismatches: one === 'first' ? 0 : 3 },
-    isPart: false,
+    ...{ isPart: false, isStalled: false },
   }));
 }
 

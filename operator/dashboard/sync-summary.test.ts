@@ -25,6 +25,18 @@ describe('the row of a SyncVerification', () => {
     assert.equal(verificationSummaryOf(verification(status)).mismatches, 0);
   });
 
+  it('is stalled if the operator says so', () => {
+    const stalled = (['True', 'False'] as const).map((value) => {
+      const condition = { type: 'Stalled', status: value, reason: 'ImageNotAllowed', message: '' };
+      const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      return verificationSummaryOf(verification({ conditions }));
+    });
+    assert.deepEqual(
+      [verificationSummaryOf(verification()), ...stalled].map(({ isStalled }) => isStalled),
+      [false, true, false],
+    );
+  });
+
   it('is of a part if it has a filter of its own', () => {
     const filter = { includeNamespaces: [{ database: 'shop' }] };
     const parts = [{}, { filter }].map((spec) => {

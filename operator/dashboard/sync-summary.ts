@@ -8,7 +8,7 @@ import type {
 } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
-import { findCondition } from '../kube/conditions.ts';
+import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import { objectKey } from '../kube/resource.ts';
 
 /** The row of a ClusterSync on the dashboard. */
@@ -71,6 +71,7 @@ export function verificationSummaryOf({
     verdict: verdictOf(status),
     mismatches: status?.mismatches?.total ?? null,
     isPart: spec.filter !== undefined,
+    isStalled: isConditionTrue(status?.conditions, 'Stalled'),
   };
 }
 

@@ -216,7 +216,7 @@ function verificationSummary(verification: VerificationProgress): VerificationSu
     phase: verificationPhase(verification),
     verdict,
     mismatches: hasBegun ? mismatchCount : null,
-    isPart: false,
+    ...{ isPart: false, isStalled: false },
   };
 }
 

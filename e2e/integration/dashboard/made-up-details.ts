@@ -45,7 +45,7 @@ export const busyDetail: Partial<SyncDetail> = {
 /** A verification with differences of each kind. */
 export const differentVerification: VerificationView = {
   ...{ name: 'check', phase: 'Failed', verdict: 'different', mismatches: 212, error: null },
-  isPart: false,
+  ...{ isPart: false, isStalled: false },
   reason: null,
   ...{
     generation: 2,
