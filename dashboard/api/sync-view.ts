@@ -100,6 +100,10 @@ export interface InstanceView {
 export interface CollectionsView {
   readonly total: number;
   readonly copied: number;
+  /** Otherwise there are at least so many, and at least so many are copied. */
+  readonly isExact: boolean;
+  /** How many instances do not answer, or list none yet. */
+  readonly unknownInstances: number;
   readonly collections: readonly CollectionView[];
 }
 

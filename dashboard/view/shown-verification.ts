@@ -7,7 +7,7 @@ const reasons: readonly ((one: VerificationSummary) => boolean)[] = [
   ({ isStalled }) => isStalled,
   ({ mismatches, verdict }) => (mismatches ?? 0) > 0 && verdict === null,
   ({ verdict, isPart }) => verdict !== 'equal' && !isPart,
-  // What compares only a part stands in the way of nothing, and proves too little.
+  // What compares only a part neither prevents a commit nor proves enough for one.
   ({ isPart }) => !isPart,
   ({ verdict }) => verdict !== 'equal',
 ];

@@ -8,6 +8,7 @@ import { events } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { lastSeen } from '../kube/event-time.ts';
 import { objectKey, type KubeObject } from '../kube/resource.ts';
+import { callOperand } from '../operand/http-api.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -94,6 +95,7 @@ export class OperatorSource implements DashboardSource {
           })
           .toSorted(byName),
       store,
+      call: callOperand,
       eventsOf: this.#eventsOf,
     });
   };
