@@ -1,10 +1,15 @@
 import assert from 'node:assert/strict';
+import type { VerificationSummary } from '../api/sync-view.ts';
 import { commitWords, lagNote, noDifferencesText } from './figure-words.ts';
 import { rowOf } from './testing/rows.ts';
 
 const ready = { isReady: true, message: 'every instance can commit' };
 const copying = rowOf('a', { phase: 'InitialCopy', copiedBytes: 10, percent: 1 });
 const committed = rowOf('a', { phase: 'Committed' });
+const verification: VerificationSummary = {
+  ...{ name: 'check', phase: 'Checking', verdict: null, mismatches: null },
+  ...{ isPart: false, isStalled: false },
+};
 
 describe('the figure of the commit', () => {
   it('is ready only if a commit is, and says why it is not', () => {
@@ -17,15 +22,31 @@ describe('the figure of the commit', () => {
       word: 'Not yet',
       note: 'the copy must be complete first',
     });
+    // A tool need not say how much is copied.
+    const unknown = rowOf('a', { commitReadiness: ready, percent: null });
+    assert.equal(commitWords(unknown, []).note, 'every instance can commit');
   });
 
   it('does not call a destination complete that differs', () => {
-    const notes = (['equal', 'different', null] as const).map((verdict) => {
-      const { word, note } = commitWords(committed, [{ verdict: 'equal' }, { verdict }]);
+    const others = [
+      ...[{ verdict: 'equal' }, { verdict: 'different' }, { verdict: null }],
+      ...[{ mismatches: 2 }, { phase: 'Failed' }, { isStalled: true }],
+    ] as const;
+    const notes = others.map((other) => {
+      const verifications = [
+        { ...verification, verdict: 'equal' as const },
+        { ...verification, ...other },
+      ];
+      const { word, note } = commitWords(committed, verifications);
       return `${word}: ${note}`;
     });
     const complete = 'Done: the destination is complete';
-    assert.deepEqual(notes, [complete, 'Done: but the data differs', complete]);
+    assert.deepEqual(notes, [
+      ...[complete, 'Done: but the data differs', complete],
+      'Done: but a verification has found differences so far',
+      'Done: but a verification has failed',
+      'Done: but a verification is stalled',
+    ]);
   });
 });
 

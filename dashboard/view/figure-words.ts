@@ -1,16 +1,16 @@
 import { durationText } from '../../service/quantities.ts';
 import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
-import { isCopying } from './phase.ts';
+import { commitDoubt, isCopying } from './phase.ts';
 
 /** The figure `Commit`: a word, and a note, which may be the tool's. */
 export function commitWords(
   row: SyncRow,
-  verifications: readonly Pick<VerificationSummary, 'verdict'>[],
+  verifications: readonly VerificationSummary[],
 ): { readonly word: string; readonly note: string } {
   const { isReady, message } = row.commitReadiness;
   if (row.phase === 'Committed') {
-    const differs = verifications.some(({ verdict }) => verdict === 'different');
-    return { word: 'Done', note: differs ? 'but the data differs' : 'the destination is complete' };
+    const doubt = commitDoubt(verifications);
+    return { word: 'Done', note: doubt ? `but ${doubt.note}` : 'the destination is complete' };
   }
   const word = isReady ? 'Ready' : 'Not yet';
   return { word, note: isCopying(row) ? 'the copy must be complete first' : message };

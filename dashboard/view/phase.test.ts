@@ -27,6 +27,26 @@ describe('phaseLook', () => {
     );
   });
 
+  it('does not show a commit as good that a verification casts doubt on', () => {
+    const doubts = [{ phase: 'Failed' }, { isStalled: true }, { mismatches: 2 }, { mismatches: 0 }];
+    const looks = doubts.map((doubt) => {
+      const verifications = [
+        { ...verification, verdict: 'equal' as const },
+        { ...verification, ...doubt },
+      ];
+      return phaseLook(rowOf('a', { phase: 'Committed', verifications }));
+    });
+    assert.deepEqual(
+      looks.map(({ tone, label }) => `${tone} ${label}`),
+      [
+        'bad Committed, verification failed',
+        'bad Committed, verification stalled',
+        'warning Committed, differences so far',
+        'good Committed',
+      ],
+    );
+  });
+
   it('shows a phase that it does not know as it is', () => {
     assert.equal(phaseLook(rowOf('a', { phase: 'Later' })).label, 'Later');
   });
@@ -121,5 +141,13 @@ describe('isCopying', () => {
       [true, true, true, false],
     );
     assert.equal(isCopying({ phase: 'Committed', percent: null }), false);
+  });
+
+  it('does not hold of a tool that does not say how much is copied, once it applies changes', () => {
+    const phases = ['Pending', 'InitialCopy', 'Reversing', 'ChangeApplication', 'Committing'];
+    assert.deepEqual(
+      phases.map((phase) => isCopying({ phase, percent: null })),
+      [true, true, false, false, false],
+    );
   });
 });

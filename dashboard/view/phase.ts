@@ -1,4 +1,5 @@
 import type { ConditionView, SyncRow, VerificationSummary } from '../api/sync-view.ts';
+import { shownVerification } from './shown-verification.ts';
 
 /** How something is displayed: always with an icon and words, never only by colour. */
 export interface Look {
@@ -32,13 +33,35 @@ export function phaseLook({
   commitReadiness,
   verifications,
 }: Pick<SyncRow, 'phase' | 'commitReadiness' | 'verifications'>): Look {
-  if (phase === 'Committed' && verifications.some(({ verdict }) => verdict === 'different')) {
-    return { tone: 'bad', icon: 'cross', label: 'Committed, different' };
-  }
+  const doubt = phase === 'Committed' ? commitDoubt(verifications) : undefined;
+  if (doubt) return { ...doubt.look, label: `Committed, ${doubt.after}` };
   if (phase === 'ChangeApplication' && commitReadiness.isReady) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
   }
   return phases.get(phase) ?? { tone: 'quiet', icon: 'clock', label: phase };
+}
+
+/** What casts doubt on a commit: by the label of a verification, the words for it. */
+const doubts = new Map(
+  Object.entries({
+    Different: { after: 'different', note: 'the data differs' },
+    Failed: { after: 'verification failed', note: 'a verification has failed' },
+    Stalled: { after: 'verification stalled', note: 'a verification is stalled' },
+    'Differences so far': {
+      after: 'differences so far',
+      note: 'a verification has found differences so far',
+    },
+  }),
+);
+
+/** Why it is not certain, or not true, that the destination has everything after a commit; undefined if nothing says so. */
+export function commitDoubt(
+  verifications: readonly VerificationSummary[],
+): { readonly look: Look; readonly after: string; readonly note: string } | undefined {
+  const shown = shownVerification(verifications);
+  const look = shown && verificationLook(shown);
+  const words = look && doubts.get(look.label);
+  return words && { look, ...words };
 }
 
 /** How a verification is displayed. */
@@ -89,9 +112,12 @@ export function conditionLook(
   return status === 'True' ? { tone: 'good', icon: 'check' } : { tone: 'quiet', icon: 'clock' };
 }
 
+/** The phases after the copy: a tool need not say how much is copied. */
+const afterCopy = ['Reversing', 'ChangeApplication', 'Committing', 'Committed'];
+
 /** Whether the initial copy is not complete yet. */
 export function isCopying({ phase, percent }: Pick<SyncRow, 'phase' | 'percent'>): boolean {
-  return phase !== 'Committed' && (percent === null || percent < 100);
+  return !afterCopy.includes(phase) && (percent === null || percent < 100);
 }
 
 /** Whether somebody has to act: it or a verification is stalled, or a verification has found lasting differences, or has failed. */
