@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { VerificationSummary } from '../api/sync-view.ts';
-import { commitWords, lagNote, noDifferencesText } from './figure-words.ts';
+import { commitWords, lagNote, noDifferencesText, passPercent } from './figure-words.ts';
 import { rowOf } from './testing/rows.ts';
 
 const ready = { isReady: true, message: 'every instance can commit' };
@@ -48,6 +48,25 @@ describe('the figure of the commit', () => {
       'Done: but a verification is stalled',
     ]);
   });
+});
+
+describe('the progress of a pass', () => {
+  const pass = { phase: 'Checking', verdict: null, documentsDone: 50, documentsTotal: 200 };
+  const cases: readonly (readonly [string, Partial<Parameters<typeof passPercent>[0]>, unknown])[] =
+    [
+      ['is what is compared of it', {}, 25],
+      ['is never all of it while it runs', { documentsDone: 300 }, 99],
+      ['is unknown without a number', { documentsDone: null }, undefined],
+      ['is unknown without a total', { documentsTotal: null }, undefined],
+      ['is unknown of nothing', { documentsTotal: 0 }, undefined],
+      ['is none once there is a verdict', { verdict: 'equal' }, undefined],
+      ['is none of one that has failed', { phase: 'Failed' }, undefined],
+      ['is none of one that is outdated', { phase: 'Succeeded' }, undefined],
+    ];
+  for (const [what, parts, expected] of cases)
+    it(what, () => {
+      assert.equal(passPercent({ ...pass, ...parts }), expected);
+    });
 });
 
 describe('what is said of a verification without differences', () => {

@@ -1,5 +1,5 @@
 import { durationText } from '../../service/quantities.ts';
-import type { SyncRow, VerificationSummary } from '../api/sync-view.ts';
+import type { SyncRow, VerificationSummary, VerificationView } from '../api/sync-view.ts';
 import { commitDoubt, isCopying } from './phase.ts';
 
 /** The figure `Commit`: a word, and a note, which may be the tool's. */
@@ -14,6 +14,21 @@ export function commitWords(
   }
   const word = isReady ? 'Ready' : 'Not yet';
   return { word, note: isCopying(row) ? 'the copy must be complete first' : message };
+}
+
+/** How much the current pass of a verification has compared, in percent; undefined if none is under way, or that is not known. */
+export function passPercent({
+  verdict,
+  phase,
+  documentsDone,
+  documentsTotal,
+}: Pick<VerificationView, 'verdict' | 'phase' | 'documentsDone' | 'documentsTotal'>):
+  number | undefined {
+  const isOver = verdict !== null || ['Succeeded', 'Failed'].includes(phase);
+  if (isOver || documentsDone === null || documentsTotal === null) return undefined;
+  if (documentsTotal === 0) return undefined;
+  // The total is an estimate: only the end of the pass makes it 100.
+  return Math.min(99, Math.floor((documentsDone / documentsTotal) * 100));
 }
 
 /** The note of the figure `Lag`. @param catchUpSeconds - null if it is not known. */
