@@ -27,9 +27,9 @@ export interface SyncSummary extends SummaryFigures {
   readonly verifications: readonly VerificationSummary[];
 }
 
-/** Whether a sync is as wanted, on its way there, or needs attention. */
+/** Whether a sync is as wanted, on its way there, held up by what should pass, or by what does not pass until somebody acts. */
 export interface Readiness {
-  readonly kind: 'ready' | 'working' | 'stalled';
+  readonly kind: 'ready' | 'working' | 'warning' | 'stalled';
   readonly reason: string;
   readonly message: string;
 }

@@ -92,6 +92,8 @@ describe('needsAttention', () => {
     const stalled = { kind: 'stalled', reason: 'OplogRolledOver', message: '' } as const;
     assert.equal(needsAttention(rowOf('a')), false);
     assert.equal(needsAttention(rowOf('a', { readiness: stalled })), true);
+    const silent = { kind: 'warning', reason: 'SyncerUnreachable', message: '' } as const;
+    assert.equal(needsAttention(rowOf('a', { readiness: silent })), true);
     for (const different of [
       { verdict: 'different' },
       { phase: 'Failed' },

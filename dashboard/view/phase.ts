@@ -120,10 +120,10 @@ export function isCopying({ phase, percent }: Pick<SyncRow, 'phase' | 'percent'>
   return !afterCopy.includes(phase) && (percent === null || percent < 100);
 }
 
-/** Whether somebody has to act: it or a verification is stalled, or a verification has found lasting differences, or has failed. */
+/** Whether somebody has to act, or to look: it or a verification is stalled, it warns, or a verification has failed or has found lasting differences. */
 export function needsAttention({ readiness, verifications }: SyncRow): boolean {
   return (
-    readiness.kind === 'stalled' ||
+    ['stalled', 'warning'].includes(readiness.kind) ||
     verifications.some(
       ({ phase, verdict, isStalled }) => verdict === 'different' || phase === 'Failed' || isStalled,
     )

@@ -47,6 +47,20 @@ describe('the row of a SyncVerification', () => {
 });
 
 describe('the row of a ClusterSync', () => {
+  it('warns of what should pass, but somebody may want to know about', () => {
+    const kinds = ['SyncerUnreachable', 'PodCrashLooping', 'Starting'].map((reason) => {
+      const ready = { type: 'Ready', status: 'False', reason, message: '' } as const;
+      const conditions = [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      const { readiness } = summaryOf(clusterSync({}, { conditions }), []);
+      return `${readiness.kind} ${readiness.reason}`;
+    });
+    assert.deepEqual(kinds, [
+      'warning SyncerUnreachable',
+      'warning PodCrashLooping',
+      'working Starting',
+    ]);
+  });
+
   type Given = readonly (readonly [type: string, status: 'True' | 'False' | 'Unknown'])[];
   const cases: readonly (readonly [Given, string, string, boolean])[] = [
     [[], 'working', 'Pending', false],

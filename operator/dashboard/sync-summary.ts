@@ -8,8 +8,10 @@ import type {
 } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
+import { warningReasons } from '../clustersync/events.ts';
 import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import { objectKey } from '../kube/resource.ts';
+import { warningOf } from '../operand/warnings.ts';
 
 /** The row of a ClusterSync on the dashboard. */
 export function summaryOf(
@@ -99,5 +101,6 @@ function readinessOf({ status }: ClusterSync): Readiness {
   const { reason = 'Pending', message = 'the operator has not reconciled it yet' } =
     stalled ?? ready ?? {};
   if (stalled?.status === 'True') return { kind: 'stalled', reason, message };
+  if (warningOf(status, warningReasons)) return { kind: 'warning', reason, message };
   return { kind: ready?.status === 'True' ? 'ready' : 'working', reason, message };
 }
