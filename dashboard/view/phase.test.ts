@@ -76,6 +76,14 @@ describe('verificationLook', () => {
     assert.equal(verificationLook({ ...stalled, phase: 'Failed' }).label, 'Failed');
   });
 
+  it('shows one without a verdict that is over as outdated, whatever it has found', () => {
+    const { tone, label } = verificationLook({
+      ...verification,
+      ...{ phase: 'Succeeded', mismatches: 2 },
+    });
+    assert.equal(`${tone} ${label}`, 'quiet Outdated');
+  });
+
   it('does not show as good that only a part is equal', () => {
     const looks = [false, true].map((isPart) => {
       return verificationLook({ ...verification, verdict: 'equal', isPart });

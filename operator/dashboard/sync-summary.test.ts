@@ -47,6 +47,15 @@ describe('the row of a SyncVerification', () => {
 });
 
 describe('the row of a ClusterSync', () => {
+  it('has the time of the end of the copy only once it has ended', () => {
+    const times = (['True', 'False'] as const).map((value) => {
+      const condition = { type: 'InitialCopyDone', status: value, reason: 'Any', message: '' };
+      const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      return summaryOf(clusterSync({}, { conditions }), []).copiedAt;
+    });
+    assert.deepEqual(times, ['2026-01-01T00:00:00Z', null]);
+  });
+
   it('warns of what should pass, but somebody may want to know about', () => {
     const kinds = ['SyncerUnreachable', 'PodCrashLooping', 'Starting'].map((reason) => {
       const ready = { type: 'Ready', status: 'False', reason, message: '' } as const;
