@@ -141,7 +141,7 @@ export async function startOperator(
 }
 
 async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer> {
-  const { options, client, caches, watched, latest, logger, mayAct } = runtime;
+  const { options, client, caches, watched, namespaces, latest, logger, mayAct } = runtime;
   return await startDashboard({
     host: options.dashboardHost,
     port: options.dashboardPort,
@@ -156,6 +156,7 @@ async function openDashboard(runtime: OperatorRuntime): Promise<DashboardServer>
       namespaces: watchedNamespaces(options),
       watched,
       isActive: mayAct,
+      mayWork: namespaces.mayWork,
     }),
   });
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import {
+  allCopied,
   combineCollections,
   readCollections,
   readProgress,
@@ -131,19 +132,83 @@ describe('readCollections', () => {
 });
 
 describe('combineCollections', () => {
-  it('adds up the parts of a collection that the instances copy', () => {
-    const list = (copiedBytes: number, isCopied: boolean): ReportedCollections => ({
-      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes, isCopied }],
-      total: 1,
-      copied: isCopied ? 1 : 0,
+  /** What an instance lists: each collection with a `+` if its part is copied; and all counts. */
+  const list = (names: string, total?: number, copied?: number): ReportedCollections => {
+    const collections = names.split(' ').flatMap((name) => {
+      const isCopied = name.endsWith('+');
+      const namespace = name.replace('+', '');
+      return name === '' ? [] : [{ namespace, totalBytes: 10, copiedBytes: 4, isCopied }];
     });
-    assert.deepEqual(combineCollections([list(3, true), list(4, false)]), {
-      collections: [{ namespace: 'a.b', totalBytes: 10, copiedBytes: 7, isCopied: false }],
-      total: 1,
-      copied: 0,
+    const done = collections.filter(({ isCopied }) => isCopied).length;
+    return { collections, total: total ?? collections.length, copied: copied ?? done };
+  };
+  const combined = (lists: readonly ReportedCollections[], instances = lists.length): string => {
+    const { collections, copied, total, isExact, unknownInstances } = combineCollections(
+      lists,
+      instances,
+    );
+    const names = collections.map((one) => `${one.namespace}${one.isCopied ? '+' : ''}`).join(' ');
+    const unknown = unknownInstances === 0 ? '' : `, ${unknownInstances} unknown`;
+    return `${names}: ${isExact ? '' : 'at least '}${copied} of ${total}${unknown}`;
+  };
+  const cases: readonly (readonly [
+    what: string,
+    lists: readonly ReportedCollections[],
+    expected: string,
+  ])[] = [
+    ['takes the counts of a single one', [list('a b+', 200, 120)], 'a b+: 120 of 200'],
+    ['wants each part copied', [list('a+ b'), list('a+ b+')], 'a+ b: 1 of 2'],
+    ['adds up those of different ones', [list('a+ b'), list('c+ d')], 'a+ b c+ d: 2 of 4'],
+    [
+      'knows only the fewest if not all are listed',
+      [list('a b', 200, 50), list('c d', 300, 80)],
+      'a b c d: at least 0 of 300',
+    ],
+    [
+      'knows that most are copied if few are not',
+      [list('a b', 200, 198), list('c', 300, 299)],
+      'a b c: at least 297 of 300',
+    ],
+    [
+      'knows that all are copied',
+      [list('a+ b+', 200, 200), list('c+', 300, 300)],
+      'a+ b+ c+: at least 300 of 300',
+    ],
+    [
+      'takes none for copied that another one may hide',
+      [list('a+ b+'), list('b+ c', 300, 80), list('d+')],
+      'a b+ c d: at least 80 of 300',
+    ],
+    [
+      'waits for one that lists none yet',
+      [list('a+ b'), list('')],
+      'a b: at least 0 of 2, 1 unknown',
+    ],
+    ['knows nothing', [], ': 0 of 0'],
+  ];
+  for (const [what, lists, expected] of cases)
+    it(what, () => {
+      assert.equal(combined(lists), expected);
     });
-    assert.equal(combineCollections([list(3, true), list(4, true)]).copied, 1);
-    assert.deepEqual(combineCollections([]), { collections: [], total: 0, copied: 0 });
+
+  it('waits for one that does not answer', () => {
+    assert.equal(combined([list('a+ b')], 2), 'a b: at least 0 of 2, 1 unknown');
+  });
+
+  it('adds up the bytes of the parts', () => {
+    const { collections } = combineCollections([list('a'), list('a')], 2);
+    assert.deepEqual(
+      collections.map(({ totalBytes, copiedBytes }) => [totalBytes, copiedBytes]),
+      [[10, 8]],
+    );
+  });
+
+  it('takes all for copied once the copy is done, whatever is not listed', () => {
+    const { collections, copied, isExact } = allCopied(combineCollections([list('a+ b')], 2));
+    assert.deepEqual(
+      [collections.map(({ isCopied }) => isCopied), copied, isExact],
+      [[true, true], 2, false],
+    );
   });
 });
 

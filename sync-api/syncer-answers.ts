@@ -170,25 +170,64 @@ export function readCollections(body: unknown): ReportedCollections | undefined 
   };
 }
 
-/** Combines the collections that several instances copy parts of. A collection is copied once each has done its part. */
-export function combineCollections(lists: readonly ReportedCollections[]): ReportedCollections {
-  const found = new Map<string, ReportedCollection>();
-  for (const one of lists.flatMap((list) => list.collections)) {
-    const other = found.get(one.namespace);
-    found.set(one.namespace, {
-      namespace: one.namespace,
-      totalBytes: Math.max(one.totalBytes, other?.totalBytes ?? 0),
-      copiedBytes: one.copiedBytes + (other?.copiedBytes ?? 0),
-      isCopied: one.isCopied && (other?.isCopied ?? true),
-    });
-  }
-  const collections = [...found.values()];
-  const [only] = lists;
+/** What is known of the collections of all instances together. */
+export interface CombinedCollections extends ReportedCollections {
+  /** Otherwise there are at least so many, and at least so many are copied. */
+  readonly isExact: boolean;
+  /** How many instances do not answer, or list none: one that has restarted does not know yet what it copies. */
+  readonly unknownInstances: number;
+}
+
+/**
+ * Combines the collections that several instances copy parts of. Each lists only the first of them, so that any that it does not list
+ * may be one of another instance: a collection is copied only if no instance can still have to copy a part of it.
+ */
+export function combineCollections(
+  lists: readonly ReportedCollections[],
+  instanceCount: number,
+): CombinedCollections {
+  const known = lists.filter(({ total }) => total > 0);
+  const unknownInstances = instanceCount - known.length;
+  const parts = Map.groupBy(
+    known.flatMap((list) => list.collections.map((one) => ({ one, list }))),
+    ({ one }) => one.namespace,
+  );
+  const hiding = known.filter((list) => hiddenPending(list) > 0);
+  const collections = Array.from(parts, ([namespace, its]) => ({
+    namespace,
+    totalBytes: Math.max(...its.map(({ one }) => one.totalBytes)),
+    copiedBytes: its.reduce((sum, { one }) => sum + one.copiedBytes, 0),
+    isCopied:
+      unknownInstances === 0 &&
+      its.every(({ one }) => one.isCopied) &&
+      hiding.every((each) => its.some(({ list }) => list === each)),
+  }));
+  const total = Math.max(collections.length, ...known.map((list) => list.total));
+  const pending = [...parts.values()].filter((its) => its.some(({ one }) => !one.isCopied));
+  const mostPending = known.reduce((sum, list) => sum + hiddenPending(list), pending.length);
   return {
     collections,
-    total: Math.max(collections.length, ...lists.map(({ total }) => total)),
-    copied: only && lists.length === 1 ? only.copied : copiedAmong(collections),
+    total,
+    copied: unknownInstances === 0 ? Math.max(0, total - mostPending) : 0,
+    isExact: unknownInstances === 0 && (known.length === 1 || known.every(isWhole)),
+    unknownInstances,
   };
+}
+
+/** The same collections once the initial copy is done: then all are copied, even what an instance does not list. */
+export function allCopied(combined: CombinedCollections): CombinedCollections {
+  const collections = combined.collections.map((one) => ({ ...one, isCopied: true }));
+  return { ...combined, collections, copied: combined.total };
+}
+
+function isWhole({ collections, total }: ReportedCollections): boolean {
+  return collections.length === total;
+}
+
+/** How many collections an instance does not list although it has not copied its part of them. */
+function hiddenPending({ collections, total, copied }: ReportedCollections): number {
+  const listed = collections.length - copiedAmong(collections);
+  return Math.max(0, total - copied - listed);
 }
 
 function copiedAmong(collections: readonly ReportedCollection[]): number {

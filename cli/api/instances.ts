@@ -8,7 +8,7 @@ import type { ReportedCheck } from '../../sync-api/check-answer.ts';
 import type { Limits, RepairBody, ResetBody, StartBody } from '../../sync-api/json.ts';
 import {
   combineCollections,
-  type ReportedCollections,
+  type CombinedCollections,
   type ReportedProgress,
 } from '../../sync-api/syncer-answers.ts';
 
@@ -60,10 +60,9 @@ export class Instances {
     }
   }
 
-  async collections(signal: AbortSignal): Promise<ReportedCollections> {
-    return combineCollections(
-      await Promise.all(this.#apis.map(async (api) => await api.collections(signal))),
-    );
+  async collections(signal: AbortSignal): Promise<CombinedCollections> {
+    const lists = await Promise.all(this.#apis.map(async (api) => await api.collections(signal)));
+    return combineCollections(lists, lists.length);
   }
 
   async preflight(body: StartBody, signal: AbortSignal): Promise<void> {

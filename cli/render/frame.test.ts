@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import type { ReportedCollections, ReportedCollection } from '../../sync-api/syncer-answers.ts';
+import type { CombinedCollections, ReportedCollection } from '../../sync-api/syncer-answers.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import { syncOf, verificationFrom } from '../api/testing/reported.ts';
 import { frameOf, plainLine, foldCollections, type View } from './frame.ts';
@@ -31,14 +31,13 @@ const following = syncOf({
   warnings: ['the oplog \u001b[2J is short'],
 });
 
-const collections: ReportedCollections = {
+const collections: CombinedCollections = {
   collections: [
     { namespace: 'shop.orders', totalBytes: 600e6, copiedBytes: 150e6, isCopied: false },
     { namespace: 'shop.items', totalBytes: 300e6, copiedBytes: 0, isCopied: false },
     { namespace: 'shop.tags', totalBytes: 100e6, copiedBytes: 100e6, isCopied: true },
   ],
-  total: 40,
-  copied: 12,
+  ...{ total: 40, copied: 12, isExact: true, unknownInstances: 0 },
 };
 
 const nothingMore = {
@@ -80,6 +79,12 @@ describe('the picture of a sync', () => {
       '  shop.items   ----------------    0 %  0 B of 300 MB',
       '  others: 26 waiting, 12 copied',
     ]);
+  });
+
+  it('says of collections that are not all listed what is known of them', () => {
+    const unsure: View = { ...view, collections: { ...collections, isExact: false } };
+    assert.equal(drawn(unsure, 80, 10).at(-1), '  others: at least 12 copied');
+    assert.match(plainLine(unsure, style), /; at least 12 of at least 40 collections/);
   });
 
   it('shows during the copy how long the oplog lasts, where that may matter', () => {
@@ -192,8 +197,7 @@ describe('foldCollections', () => {
   });
   const list = {
     collections: [one('a', 10, 5), one('b', 99), one('c', 50, 1), one('d', 1), one('e', 5, 6)],
-    total: 20,
-    copied: 8,
+    ...{ total: 20, copied: 8, isExact: true },
   };
   const cases: readonly (readonly [number, string, object])[] = [
     [10, 'c a b d', { underWay: 0, waiting: 8, copied: 8 }],
@@ -210,8 +214,13 @@ describe('foldCollections', () => {
     });
   }
 
+  it('counts only what is listed as waiting where that is all that is known', () => {
+    const { others } = foldCollections({ ...list, isExact: false }, 1);
+    assert.deepEqual(others, { underWay: 1, waiting: 2, copied: 8 });
+  });
+
   it('has nothing to show of nothing', () => {
-    assert.deepEqual(foldCollections({ collections: [], total: 0, copied: 0 }, 5), {
+    assert.deepEqual(foldCollections({ collections: [], total: 0, copied: 0, isExact: true }, 5), {
       shown: [],
       others: { underWay: 0, waiting: 0, copied: 0 },
     });

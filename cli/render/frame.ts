@@ -1,10 +1,11 @@
 import type { CommitReadiness } from '../../dashboard/api/sync-view.ts';
+import { copiedOfTotal } from '../../dashboard/view/collection-counts.ts';
 import type { SyncProgress } from '../api/combine.ts';
 import {
   copyInfo,
   type Reconciliation,
   type ReportedCollection,
-  type ReportedCollections,
+  type CombinedCollections,
 } from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress } from '../api/verifier-api.ts';
 import {
@@ -23,7 +24,7 @@ import { harmless } from '../../service/harmless.ts';
 export interface View {
   /** What the syncers last reported; without what grows or shrinks with time, if they do not answer now. */
   readonly sync: SyncProgress;
-  readonly collections: ReportedCollections | undefined;
+  readonly collections: CombinedCollections | undefined;
   readonly verification: VerificationProgress | undefined;
   /** Undefined if nobody is about to commit. */
   readonly commitReadiness: CommitReadiness | undefined;
@@ -87,11 +88,12 @@ function copyLines(view: View, room: Room, style: Style): Line[] {
   const { shown, others } = foldCollections(collections, room.rows - 2);
   const longest = Math.max(0, ...shown.map(({ namespace }) => harmless(namespace).length));
   const nameColumns = Math.min(longest, widestName, Math.max(8, room.columns - 50));
-  const rest = [
+  const counts = [
     ...(others.underWay > 0 ? [`${countText(others.underWay)} under way`] : []),
     ...(others.waiting > 0 ? [`${countText(others.waiting)} waiting`] : []),
     ...(others.copied > 0 ? [`${countText(others.copied)} copied`] : []),
   ].join(', ');
+  const rest = counts === '' || collections.isExact ? counts : `at least ${counts}`;
   return [
     total,
     ...shown.map((one) => collectionLine(one, nameColumns, room, style)),
@@ -248,7 +250,7 @@ export function plainLine(view: View, style: Style): string {
       : `changes: ${changesText(view)}`,
     ...(oplog === undefined ? [] : [`oplog: ${oplog}`]),
     ...(isBefore && collections
-      ? [`${countText(collections.copied)} of ${countOf(collections.total, 'collection')}`]
+      ? [`${copiedOfTotal(collections)} ${collections.total === 1 ? 'collection' : 'collections'}`]
       : []),
     ...(sync.indexes === null ? [] : [`indexes ${sync.indexes.built} of ${sync.indexes.total}`]),
     ...(verification ? [`verification: ${verificationText(verification)}`] : []),
@@ -269,7 +271,7 @@ export interface Folded {
 
 /** Chooses what to list in this many lines: active collections, then waiting ones, the largest first; finished ones are only counted. */
 export function foldCollections(
-  { collections, total, copied }: ReportedCollections,
+  { collections, total, copied, isExact }: Omit<CombinedCollections, 'unknownInstances'>,
   lines: number,
 ): Folded {
   const pending = collections.filter(({ isCopied }) => !isCopied);
@@ -279,7 +281,8 @@ export function foldCollections(
   const shown = pending.toSorted(bySize).slice(0, Math.max(0, lines));
   const underWay = pending.filter(isUnderWay).length;
   const shownUnderWay = shown.filter(isUnderWay).length;
-  const waiting = Math.max(0, total - copied - underWay);
+  // Otherwise the listed ones are all that is known to wait.
+  const waiting = isExact ? Math.max(0, total - copied - underWay) : pending.length - underWay;
   return {
     shown,
     others: {

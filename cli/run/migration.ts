@@ -5,7 +5,7 @@ import { sleep } from '../../service/sleep.ts';
 import { withoutTimes, type SyncProgress } from '../api/combine.ts';
 import { commitOutcome, lacksCommit } from '../api/commit-outcome.ts';
 import { PatientReading } from '../api/patient-reading.ts';
-import { copyInfo, type ReportedCollections } from '../../sync-api/syncer-answers.ts';
+import { copyInfo, type CombinedCollections } from '../../sync-api/syncer-answers.ts';
 import type { VerificationProgress, VerifierApi } from '../api/verifier-api.ts';
 import type { View } from '../render/frame.ts';
 import { RateMeter } from '../render/rate-meter.ts';
@@ -37,7 +37,7 @@ export class Migration {
   readonly #copied = new RateMeter();
   readonly #events = new RateMeter();
   #sync: SyncProgress;
-  #collections: ReportedCollections | undefined;
+  #collections: CombinedCollections | undefined;
   #verifier: VerifierApi | undefined;
   #verification: VerificationProgress | undefined;
   #verifierAskedAtMs = -Infinity;

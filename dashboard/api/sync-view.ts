@@ -27,9 +27,9 @@ export interface SyncSummary extends SummaryFigures {
   readonly verifications: readonly VerificationSummary[];
 }
 
-/** Whether a sync is as wanted, on its way there, or needs attention. */
+/** Whether a sync is as wanted, on its way there, held up by what should pass, or by what does not pass until somebody acts. */
 export interface Readiness {
-  readonly kind: 'ready' | 'working' | 'stalled';
+  readonly kind: 'ready' | 'working' | 'warning' | 'stalled';
   readonly reason: string;
   readonly message: string;
 }
@@ -50,6 +50,10 @@ export interface VerificationSummary {
   readonly phase: string;
   readonly verdict: 'equal' | 'different' | null;
   readonly mismatches: number | null;
+  /** Whether it compares only what a filter of its own selects: it proves nothing about the rest. */
+  readonly isPart: boolean;
+  /** Whether it cannot continue until somebody acts. */
+  readonly isStalled: boolean;
 }
 
 /** A summary with values derived from earlier summaries. */
@@ -96,6 +100,10 @@ export interface InstanceView {
 export interface CollectionsView {
   readonly total: number;
   readonly copied: number;
+  /** Otherwise there are at least so many, and at least so many are copied. */
+  readonly isExact: boolean;
+  /** How many instances do not answer, or list none yet. */
+  readonly unknownInstances: number;
   readonly collections: readonly CollectionView[];
 }
 

@@ -2,6 +2,7 @@ import { h, type ComponentChild } from 'preact';
 import { useState } from 'preact/hooks';
 import { countText } from '../../service/quantities.ts';
 import type { CollectionsView, CollectionView, SyncDetail } from '../api/sync-view.ts';
+import { collectionsText } from '../view/collection-counts.ts';
 import { foreignText } from './foreign-text.ts';
 import { icon } from './icons.ts';
 import { bar, bytes, card, empty } from './small-parts.ts';
@@ -28,7 +29,7 @@ export function CollectionsCard({
   const shown = all.slice(0, limit);
   return card(
     'Collections',
-    collections && `${countText(collections.copied)} of ${countText(collections.total)} copied`,
+    collections && collectionsText(collections),
     reconciliation && reconciliationLine(reconciliation),
     indexes && indexLine(indexes),
     all.length === 0
@@ -52,7 +53,7 @@ export function CollectionsCard({
       h(
         'p',
         { class: 'muted' },
-        `${countText(collections.total - all.length)} more are not listed.`,
+        `${collections.isExact ? '' : 'At least '}${countText(collections.total - all.length)} more are not listed.`,
       ),
   );
 }

@@ -1,7 +1,7 @@
 import { h, type ComponentChildren, type ComponentChild } from 'preact';
 import { bytesText, countOf, durationText, rateText } from '../../service/quantities.ts';
 import type { SyncReport } from '../api/messages.ts';
-import { commitWords, lagNote } from '../view/figure-words.ts';
+import { commitWords, lagNote, passPercent } from '../view/figure-words.ts';
 import { heldBackCost, heldBackText, type HeldBack } from '../view/held-back.ts';
 import { isCopying, verificationLook } from '../view/phase.ts';
 import { shownVerification } from '../view/shown-verification.ts';
@@ -68,9 +68,8 @@ function verifiedFigure({ row, verifications }: SyncReport): ComponentChild {
     return figure('Verified', h('span', { class: 'unknown' }, 'None'), note);
   }
   const { label, tone } = verificationLook(shown);
-  const { verdict, phase, mismatches, documentsDone: done, documentsTotal: total } = shown;
-  const isRunning = verdict === null && phase !== 'Succeeded' && phase !== 'Failed';
-  const share = isRunning && done !== null && total ? done / total : undefined;
+  const { mismatches } = shown;
+  const percent = passPercent(shown);
   const compared = shown.documentsCompared;
   const notes = [
     verifications.length > 1 && `${shown.name}, one of ${verifications.length}`,
@@ -81,7 +80,7 @@ function verifiedFigure({ row, verifications }: SyncReport): ComponentChild {
     'Verified',
     h('span', { class: `toned tone-${tone}` }, foreignText(label)),
     foreignText(notes.join(': ')),
-    share !== undefined && bar(share * 100, 'Compared in this pass of the verification'),
+    percent !== undefined && bar(percent, 'Compared in this pass of the verification'),
   );
 }
 

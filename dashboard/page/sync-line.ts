@@ -81,7 +81,7 @@ export class SyncLine extends Component<SyncLineProps> {
           row.createdAt !== null &&
             h('time', { dateTime: row.createdAt, title: row.createdAt, class: 'figure' }, age),
         ),
-        readiness.kind === 'stalled' &&
+        ['stalled', 'warning'].includes(readiness.kind) &&
           h(
             'div',
             { class: 'line-cause' },

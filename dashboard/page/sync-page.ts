@@ -168,7 +168,15 @@ function differenceNotes({ verifications }: SyncRow): ComponentChild[] {
 const conditions = {
   ready: { type: 'Ready', status: 'True' },
   working: { type: 'Ready', status: 'False' },
+  warning: { type: 'Ready', status: 'False' },
   stalled: { type: 'Stalled', status: 'True' },
+} as const;
+
+const readinessIcons = {
+  ready: 'check',
+  working: 'clock',
+  warning: 'alert',
+  stalled: 'alert',
 } as const;
 
 function readinessNote(
@@ -179,7 +187,7 @@ function readinessNote(
   return h(
     'div',
     { class: `readiness readiness-${kind}` },
-    icon(kind === 'stalled' ? 'alert' : kind === 'ready' ? 'check' : 'clock'),
+    icon(readinessIcons[kind]),
     h(
       'div',
       { class: 'readiness-text' },

@@ -24,7 +24,12 @@ export function useStream<T>(
         return { path, value: reduce(former?.path === path ? former.value : undefined, event) };
       });
     };
-    void follow({ path, token, onEvent, onConnection: setConnection }, stop.signal);
+    const onConnection = (next: Connection): void => {
+      setConnection(next);
+      // It is gone: what was last known of it is no longer so.
+      if (next === 'missing') setState(undefined);
+    };
+    void follow({ path, token, onEvent, onConnection }, stop.signal);
     return () => {
       stop.abort();
     };

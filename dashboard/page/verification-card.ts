@@ -3,6 +3,7 @@ import { countOf, countText } from '../../service/quantities.ts';
 import type { PageInfo } from '../api/messages.ts';
 import type { MismatchCount, MismatchView, SyncRow, VerificationView } from '../api/sync-view.ts';
 import { alikeMismatches } from '../view/alike-mismatches.ts';
+import { noDifferencesText, passPercent } from '../view/figure-words.ts';
 import { differencesHelp, verificationHelp } from '../view/help.ts';
 import { verificationLook } from '../view/phase.ts';
 import { Command } from './command.ts';
@@ -34,17 +35,9 @@ const noneTexts: Readonly<Record<SyncRow['carriedOutBy'], string>> = {
   run: 'None yet: it starts after the copy, unless the command was given --no-verify.',
 };
 
-function progress({
-  name,
-  documentsCompared,
-  documentsHashed,
-  documentsDone,
-  documentsTotal,
-  generation,
-  verdict,
-}: VerificationView): ComponentChild {
-  const isKnown =
-    verdict === null && documentsDone !== null && documentsTotal !== null && documentsTotal > 0;
+function progress(verification: VerificationView): ComponentChild {
+  const { name, documentsCompared, documentsHashed, generation } = verification;
+  const percent = passPercent(verification);
   return h(
     'div',
     { class: 'verification' },
@@ -58,7 +51,7 @@ function progress({
         `, ${countText(documentsHashed)} only by hash`,
       generation !== null && ` · pass ${generation + 1}`,
     ),
-    isKnown && bar((documentsDone / documentsTotal) * 100, 'Compared in this pass'),
+    percent !== undefined && bar(percent, 'Compared in this pass'),
   );
 }
 
@@ -81,7 +74,7 @@ function findings(verification: VerificationView, docsUrl: PageInfo['docsUrl']):
   const { mismatches, kinds, namespaces, list, phase, verdict, reportCommand } = verification;
   if (mismatches === null) return empty('Nothing has been compared yet.');
   if (mismatches === 0) {
-    return h('p', null, verdict === 'equal' ? 'The data is equal.' : 'No differences so far.');
+    return h('p', null, noDifferencesText(verification));
   }
   const isUnderWay = verdict === null && !['Failed', 'Succeeded'].includes(phase);
   return h(

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import type { VerificationSummary } from '../api/sync-view.ts';
 import { conditionLook, isCopying, needsAttention, phaseLook, verificationLook } from './phase.ts';
 import { rowOf } from './testing/rows.ts';
 
-const verification = { name: 'check', phase: 'Checking', verdict: null, mismatches: null };
+const verification: VerificationSummary = {
+  ...{ name: 'check', phase: 'Checking', verdict: null, mismatches: null },
+  ...{ isPart: false, isStalled: false },
+};
 
 describe('phaseLook', () => {
   it('tells a sync that is ready to commit from one that is not yet', () => {
@@ -20,6 +24,26 @@ describe('phaseLook', () => {
     assert.deepEqual(
       looks.map(({ tone, label }) => `${tone} ${label}`),
       ['good Committed', 'bad Committed, different', 'good Committed'],
+    );
+  });
+
+  it('does not show a commit as good that a verification casts doubt on', () => {
+    const doubts = [{ phase: 'Failed' }, { isStalled: true }, { mismatches: 2 }, { mismatches: 0 }];
+    const looks = doubts.map((doubt) => {
+      const verifications = [
+        { ...verification, verdict: 'equal' as const },
+        { ...verification, ...doubt },
+      ];
+      return phaseLook(rowOf('a', { phase: 'Committed', verifications }));
+    });
+    assert.deepEqual(
+      looks.map(({ tone, label }) => `${tone} ${label}`),
+      [
+        'bad Committed, verification failed',
+        'bad Committed, verification stalled',
+        'warning Committed, differences so far',
+        'good Committed',
+      ],
     );
   });
 
@@ -42,6 +66,33 @@ describe('verificationLook', () => {
     assert.equal(verificationLook(over).label, 'Failed');
     assert.equal(verificationLook({ ...over, verdict: 'equal' }).label, 'Equal');
   });
+
+  it('shows one that cannot continue, whatever it has found so far', () => {
+    const stalled = { ...verification, isStalled: true };
+    for (const one of [stalled, { ...stalled, mismatches: 2 }, { ...stalled, phase: 'Pending' }]) {
+      const { tone, label } = verificationLook(one);
+      assert.equal(`${tone} ${label}`, 'bad Stalled');
+    }
+    assert.equal(verificationLook({ ...stalled, phase: 'Failed' }).label, 'Failed');
+  });
+
+  it('shows one without a verdict that is over as outdated, whatever it has found', () => {
+    const { tone, label } = verificationLook({
+      ...verification,
+      ...{ phase: 'Succeeded', mismatches: 2 },
+    });
+    assert.equal(`${tone} ${label}`, 'quiet Outdated');
+  });
+
+  it('does not show as good that only a part is equal', () => {
+    const looks = [false, true].map((isPart) => {
+      return verificationLook({ ...verification, verdict: 'equal', isPart });
+    });
+    assert.deepEqual(
+      looks.map(({ tone, label }) => `${tone} ${label}`),
+      ['good Equal', 'quiet Equal (part)'],
+    );
+  });
 });
 
 describe('needsAttention', () => {
@@ -49,7 +100,13 @@ describe('needsAttention', () => {
     const stalled = { kind: 'stalled', reason: 'OplogRolledOver', message: '' } as const;
     assert.equal(needsAttention(rowOf('a')), false);
     assert.equal(needsAttention(rowOf('a', { readiness: stalled })), true);
-    for (const different of [{ verdict: 'different' }, { phase: 'Failed' }] as const) {
+    const silent = { kind: 'warning', reason: 'SyncerUnreachable', message: '' } as const;
+    assert.equal(needsAttention(rowOf('a', { readiness: silent })), true);
+    for (const different of [
+      { verdict: 'different' },
+      { phase: 'Failed' },
+      { isStalled: true },
+    ] as const) {
       const verifications = [verification, { ...verification, ...different }];
       assert.equal(needsAttention(rowOf('a', { verifications })), true);
     }
@@ -94,5 +151,13 @@ describe('isCopying', () => {
       [true, true, true, false],
     );
     assert.equal(isCopying({ phase: 'Committed', percent: null }), false);
+  });
+
+  it('does not hold of a tool that does not say how much is copied, once it applies changes', () => {
+    const phases = ['Pending', 'InitialCopy', 'Reversing', 'ChangeApplication', 'Committing'];
+    assert.deepEqual(
+      phases.map((phase) => isCopying({ phase, percent: null })),
+      [true, true, false, false, false],
+    );
   });
 });

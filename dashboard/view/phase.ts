@@ -1,4 +1,5 @@
 import type { ConditionView, SyncRow, VerificationSummary } from '../api/sync-view.ts';
+import { shownVerification } from './shown-verification.ts';
 
 /** How something is displayed: always with an icon and words, never only by colour. */
 export interface Look {
@@ -32,22 +33,52 @@ export function phaseLook({
   commitReadiness,
   verifications,
 }: Pick<SyncRow, 'phase' | 'commitReadiness' | 'verifications'>): Look {
-  if (phase === 'Committed' && verifications.some(({ verdict }) => verdict === 'different')) {
-    return { tone: 'bad', icon: 'cross', label: 'Committed, different' };
-  }
+  const doubt = phase === 'Committed' ? commitDoubt(verifications) : undefined;
+  if (doubt) return { ...doubt.look, label: `Committed, ${doubt.after}` };
   if (phase === 'ChangeApplication' && commitReadiness.isReady) {
     return { tone: 'good', icon: 'flow', label: 'Ready to commit' };
   }
   return phases.get(phase) ?? { tone: 'quiet', icon: 'clock', label: phase };
 }
 
+/** What casts doubt on a commit: by the label of a verification, the words for it. */
+const doubts = new Map(
+  Object.entries({
+    Different: { after: 'different', note: 'the data differs' },
+    Failed: { after: 'verification failed', note: 'a verification has failed' },
+    Stalled: { after: 'verification stalled', note: 'a verification is stalled' },
+    'Differences so far': {
+      after: 'differences so far',
+      note: 'a verification has found differences so far',
+    },
+  }),
+);
+
+/** Why it is not certain, or not true, that the destination has everything after a commit; undefined if nothing says so. */
+export function commitDoubt(
+  verifications: readonly VerificationSummary[],
+): { readonly look: Look; readonly after: string; readonly note: string } | undefined {
+  const shown = shownVerification(verifications);
+  const look = shown && verificationLook(shown);
+  const words = look && doubts.get(look.label);
+  return words && { look, ...words };
+}
+
 /** How a verification is displayed. */
-export function verificationLook({ phase, verdict, mismatches }: VerificationSummary): Look {
+export function verificationLook({
+  phase,
+  verdict,
+  mismatches,
+  isPart,
+  isStalled,
+}: VerificationSummary): Look {
+  if (verdict === 'equal' && isPart) return { tone: 'quiet', icon: 'check', label: 'Equal (part)' };
   if (verdict === 'equal') return { tone: 'good', icon: 'check', label: 'Equal' };
   if (verdict === 'different') return { tone: 'bad', icon: 'cross', label: 'Different' };
   // The sync was reversed or started over since: the verdict is of other data.
   if (phase === 'Succeeded') return { tone: 'quiet', icon: 'clock', label: 'Outdated' };
   if (phase === 'Failed') return { tone: 'bad', icon: 'alert', label: 'Failed' };
+  if (isStalled) return { tone: 'bad', icon: 'alert', label: 'Stalled' };
   if ((mismatches ?? 0) > 0) return { tone: 'warning', icon: 'alert', label: 'Differences so far' };
   if (phase === 'Checking' || phase === 'Finishing') {
     return { tone: 'busy', icon: 'flow', label: 'Comparing' };
@@ -81,15 +112,20 @@ export function conditionLook(
   return status === 'True' ? { tone: 'good', icon: 'check' } : { tone: 'quiet', icon: 'clock' };
 }
 
+/** The phases after the copy: a tool need not say how much is copied. */
+const afterCopy = ['Reversing', 'ChangeApplication', 'Committing', 'Committed'];
+
 /** Whether the initial copy is not complete yet. */
 export function isCopying({ phase, percent }: Pick<SyncRow, 'phase' | 'percent'>): boolean {
-  return phase !== 'Committed' && (percent === null || percent < 100);
+  return !afterCopy.includes(phase) && (percent === null || percent < 100);
 }
 
-/** Whether somebody has to act: it is stalled, or a verification has found lasting differences. */
+/** Whether somebody has to act, or to look: it or a verification is stalled, it warns, or a verification has failed or has found lasting differences. */
 export function needsAttention({ readiness, verifications }: SyncRow): boolean {
   return (
-    readiness.kind === 'stalled' ||
-    verifications.some(({ phase, verdict }) => verdict === 'different' || phase === 'Failed')
+    ['stalled', 'warning'].includes(readiness.kind) ||
+    verifications.some(
+      ({ phase, verdict, isStalled }) => verdict === 'different' || phase === 'Failed' || isStalled,
+    )
   );
 }

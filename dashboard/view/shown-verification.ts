@@ -4,7 +4,11 @@ import type { VerificationSummary } from '../api/sync-view.ts';
 const reasons: readonly ((one: VerificationSummary) => boolean)[] = [
   ({ verdict }) => verdict === 'different',
   ({ phase }) => phase === 'Failed',
+  ({ isStalled }) => isStalled,
   ({ mismatches, verdict }) => (mismatches ?? 0) > 0 && verdict === null,
+  ({ verdict, isPart }) => verdict !== 'equal' && !isPart,
+  // What compares only a part neither prevents a commit nor proves enough for one.
+  ({ isPart }) => !isPart,
   ({ verdict }) => verdict !== 'equal',
 ];
 

@@ -148,7 +148,7 @@ describe('a hostile text, on the page of the dashboard in Chromium', () => {
       ...rest,
       warnings: [long, ...many],
       collections: {
-        ...{ total: many.length, copied: 0 },
+        ...{ total: many.length, copied: 0, isExact: true, unknownInstances: 0 },
         collections: many.map((namespace) => {
           return { namespace, totalBytes: 2, copiedBytes: 1, isCopied: false };
         }),

@@ -34,6 +34,7 @@ function verificationsOf(text: TextFor): VerificationSummary[] {
   return ['first', 'second'].map((one) => ({
     ...{ name: text(`${one} verification`), phase: text(`${one} verification's phase`) },
     ...{ verdict: one === 'first' ? null : 'different', mismatches: one === 'first' ? 0 : 3 },
+    ...{ isPart: false, isStalled: false },
   }));
 }
 
@@ -55,7 +56,7 @@ export function hostileDetail(text: TextFor): SyncDetail {
       ...{ heldBackBy: [text('limit')], secondsHeldBack: 7, shareOfLastMinute: 0.5 },
     },
     collections: {
-      ...{ total: 2, copied: 1 },
+      ...{ total: 2, copied: 1, isExact: true, unknownInstances: 0 },
       collections: ['copied', 'waiting'].map((one) => ({
         ...{ namespace: text(`${one} collection`), isCopied: one === 'copied' },
         ...{ totalBytes: 10, copiedBytes: 5 },

@@ -133,7 +133,7 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const collections = readCollections({ collections: [{ namespace: text, [text]: text }] });
     assert.ok(collections);
     const topology = { kind: 'sharded', shards: [text], [text]: text };
-    return [combineCollections([collections, collections]), readTopology({ topology })];
+    return [combineCollections([collections, collections], 2), readTopology({ topology })];
   },
   'progress of a verifier': (text) => {
     const mismatch = { namespace: text, kind: text, id: text, index: text, field: text };

@@ -125,7 +125,7 @@ function checkEvent(
 }
 
 /** See {@link warningEvents}. */
-const warningReasons = [
+export const warningReasons: readonly string[] = [
   'DestinationInUse',
   'CommitUnknown',
   'SyncerUnreachable',

@@ -33,6 +33,7 @@ function sourceOf(parts: Partial<OperatorSourceOptions> = {}): OperatorSource {
     namespaces: [],
     watched: { isKnown: () => true, unwatched: () => [] },
     isActive: () => true,
+    mayWork: () => true,
     ...parts,
   });
 }
@@ -65,6 +66,27 @@ describe('the page of an operator', () => {
     }
     assert.equal(sourceOf().page().scope, 'all namespaces');
     assert.equal(sourceOf({ namespaces: ['a', 'b'] }).page().scope, 'a, b');
+  });
+
+  it('names the namespaces with syncs in which another operator works, each once', () => {
+    const mayWork = (namespace: string): boolean => namespace === 'own';
+    const syncsIn = (...namespaces: string[]): ObjectLookup<ClusterSync> =>
+      lookup(
+        ...namespaces.map((namespace) => {
+          return { ...clusterSync(), metadata: { name: 'orders', namespace } };
+        }),
+      );
+    const noteOf = (syncs: ObjectLookup<ClusterSync>, parts: Partial<OperatorSourceOptions> = {}) =>
+      sourceOf({ clusterSyncs: syncs, mayWork, ...parts }).page().staleness;
+    assert.equal(noteOf(syncsIn('own')), null);
+    assert.equal(
+      noteOf(syncsIn('shop', 'own', 'depot', 'shop')),
+      'This operator does not work in depot, shop: figures there are as old as the status of each resource.',
+    );
+    // What is said of the whole page includes them.
+    assert.doesNotMatch(noteOf(syncsIn('shop'), { isActive: () => false }) ?? '', /shop/);
+    const watched = { isKnown: () => false, unwatched: () => ['the namespace shop'] };
+    assert.doesNotMatch(noteOf(syncsIn('shop'), { watched }) ?? '', /does not work/);
   });
 });
 
@@ -106,6 +128,17 @@ describe('what an operator shows of ClusterSyncs', () => {
     );
     assert.equal(detail.instances.length, 2, 'those of the newer status');
     assert.equal(await source.look('test/orders').read(signal), undefined);
+  });
+
+  it('is that of the API where another operator works by now', async () => {
+    const mayWork = (namespace: string): boolean => namespace !== 'shop';
+    const current = clusterSync({}, { phase: 'Paused', instances: [] });
+    const source = sourceOf({ latest, mayWork, clusterSyncs: lookup(current) });
+    assert.deepEqual(
+      source.summaries().map(({ phase }) => phase),
+      ['Paused'],
+    );
+    assert.deepEqual((await source.look(key).read(signal))?.instances, []);
   });
 });
 

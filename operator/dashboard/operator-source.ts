@@ -3,10 +3,12 @@ import type { EventView, EventsView, SyncSummary } from '../../dashboard/api/syn
 import type { DashboardSource, SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { ClusterSync, ClusterSyncStatus } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
+import { listed } from '../clustersync/resources.ts';
 import { events } from '../kube/builtin-resources.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { lastSeen } from '../kube/event-time.ts';
 import { objectKey, type KubeObject } from '../kube/resource.ts';
+import { callOperand } from '../operand/http-api.ts';
 import type { LatestStatuses } from '../operand/latest-statuses.ts';
 import type { ObjectLookup } from '../operand/object-cache.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
@@ -27,6 +29,8 @@ export interface OperatorSourceOptions {
   readonly watched: Pick<WatchedNamespaces, 'isKnown' | 'unwatched'>;
   /** Whether this operator is at work, and so knows the newest figures. */
   readonly isActive: () => boolean;
+  /** Whether it is at work in a namespace: otherwise another operator may be, and only the API has the newest status. */
+  readonly mayWork: (namespace: string) => boolean;
 }
 
 /** The number of events in a namespace is not limited otherwise. */
@@ -45,8 +49,14 @@ export class OperatorSource implements DashboardSource {
   page = (): PageScope => {
     const { namespaces, isActive, watched } = this.#options;
     const unwatched = watched.unwatched().join(', ');
+    const others = isActive() ? this.#othersNamespaces() : [];
     const notes = [
       ...(isActive() ? [] : [staleness]),
+      ...(others.length === 0
+        ? []
+        : [
+            `This operator does not work in ${listed(others)}: figures there are as old as the status of each resource.`,
+          ]),
       ...(unwatched === ''
         ? []
         : [`What is shown of ${unwatched} may be old: it is not watched now.`]),
@@ -58,24 +68,24 @@ export class OperatorSource implements DashboardSource {
   };
 
   summaries = (): readonly SyncSummary[] => {
-    const { clusterSyncs, syncVerifications, latest } = this.#options;
+    const { clusterSyncs, syncVerifications } = this.#options;
     const verifications = Map.groupBy(syncVerifications.list().toSorted(byName), (each) =>
       objectKey({ namespace: each.metadata.namespace, name: each.spec.clusterSyncRef.name }),
     );
     return clusterSyncs
       .list()
       .map((sync) =>
-        summaryOf(latest.newest(sync), verifications.get(objectKey(sync.metadata)) ?? []),
+        summaryOf(this.#newest(sync), verifications.get(objectKey(sync.metadata)) ?? []),
       );
   };
 
   look = (key: string): SyncLook => {
-    const { clusterSyncs, syncVerifications, latest, store, watched } = this.#options;
+    const { clusterSyncs, syncVerifications, store, watched } = this.#options;
     return new OperatorSyncLook({
       isKnown: (namespace) => watched.isKnown(namespace),
       sync: () => {
         const sync = clusterSyncs.get(key);
-        return sync && latest.newest(sync);
+        return sync && this.#newest(sync);
       },
       verifications: () =>
         syncVerifications
@@ -85,9 +95,23 @@ export class OperatorSource implements DashboardSource {
           })
           .toSorted(byName),
       store,
+      call: callOperand,
       eventsOf: this.#eventsOf,
     });
   };
+
+  /** What this operator has noted itself says nothing new once another one works there. */
+  #newest(sync: ClusterSync): ClusterSync {
+    const { latest, mayWork } = this.#options;
+    return mayWork(sync.metadata.namespace ?? '') ? latest.newest(sync) : sync;
+  }
+
+  /** Those with syncs in which this operator does not work, except for those that it cannot watch. */
+  #othersNamespaces(): string[] {
+    const { clusterSyncs, watched, mayWork } = this.#options;
+    const used = new Set(clusterSyncs.list().map(({ metadata }) => metadata.namespace ?? ''));
+    return [...used].filter((each) => watched.isKnown(each) && !mayWork(each)).sort();
+  }
 
   #eventsOf = async (
     { metadata: { namespace, uid } }: KubeObject,

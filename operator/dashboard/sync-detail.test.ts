@@ -193,19 +193,20 @@ describe('collectionsOf', () => {
   });
 
   it('counts a collection as copied when each instance has done its part', () => {
-    const view = collectionsOf([part(30, true), part(40, false)]);
+    const view = collectionsOf([part(30, true), part(40, false)], 2);
     assert.deepEqual(view, {
       collections: [
         { namespace: 'shop.orders', totalBytes: 100, copiedBytes: 70, isCopied: false },
       ],
-      ...{ total: 1, copied: 0 },
+      ...{ total: 1, copied: 0, isExact: true, unknownInstances: 0 },
     });
-    assert.equal(collectionsOf([part(30, true), part(40, true)])?.copied, 1);
+    assert.equal(collectionsOf([part(30, true), part(40, true)], 2)?.copied, 1);
+    assert.equal(collectionsOf([part(30, true)], 2)?.copied, 0, 'the other one is silent');
   });
 
   it('is nothing where no tool tells', () => {
-    assert.equal(collectionsOf([]), null);
-    assert.equal(collectionsOf([{ error: 'NotFound' }, undefined]), null);
+    assert.equal(collectionsOf([], 1), null);
+    assert.equal(collectionsOf([{ error: 'NotFound' }, undefined], 2), null);
   });
 });
 

@@ -4,6 +4,7 @@ import {
   combineCollections,
   readCollections,
   readProgress,
+  type CombinedCollections,
   type ReportedProgress,
 } from '../../sync-api/syncer-answers.ts';
 import { readMismatch, readMismatches, readVerification } from '../../sync-api/verifier-answers.ts';
@@ -61,10 +62,16 @@ export function detailOf(
   };
 }
 
-/** Merges the collections that several instances copy parts of: GET /api/v1/collections of each. */
-export function collectionsOf(answers: readonly unknown[]): CollectionsView | null {
+/**
+ * Merges the collections that several instances copy parts of: GET /api/v1/collections of each.
+ * @param instanceCount - how many were asked.
+ */
+export function collectionsOf(
+  answers: readonly unknown[],
+  instanceCount: number,
+): CombinedCollections | null {
   const lists = answers.flatMap((answer) => readCollections(answer) ?? []);
-  return lists.length === 0 ? null : combineCollections(lists);
+  return lists.length === 0 ? null : combineCollections(lists, instanceCount);
 }
 
 /** The differences in an answer of GET /api/v1/mismatches, without document contents. */

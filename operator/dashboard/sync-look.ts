@@ -1,11 +1,14 @@
 import type { SyncLook } from '../../dashboard/server/dashboard.ts';
 import type { CollectionsView, EventsView, MismatchView } from '../../dashboard/api/sync-view.ts';
+import { allCopied } from '../../sync-api/syncer-answers.ts';
 import type { ClusterSync, OperandOptions } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
 import { instancesOf, syncerName, syncerPort } from '../clustersync/resources.ts';
+import { systemClock, type Clock } from '../kube/clock.ts';
+import { isConditionTrue } from '../kube/conditions.ts';
 import type { KubeObject } from '../kube/resource.ts';
 import { apiTrust, serverNameOf, targetOf } from '../operand/api-trust.ts';
-import { callOperand } from '../operand/http-api.ts';
+import type { callOperand } from '../operand/http-api.ts';
 import type { OperandKind } from '../operand/names.ts';
 import type { OperandStore } from '../operand/operand-store.ts';
 import { podState } from '../operand/pod-state.ts';
@@ -17,11 +20,13 @@ export interface SyncLookOptions {
   /** Its current state. */
   readonly sync: () => ClusterSync | undefined;
   readonly verifications: () => readonly SyncVerification[];
-  readonly store: OperandStore;
+  readonly store: Pick<OperandStore, 'pods' | 'secrets'>;
+  readonly call: typeof callOperand;
   /** Whether it is known which pods are in a namespace: otherwise their addresses may belong to other pods by now. */
   readonly isKnown: (namespace: string) => boolean;
   /** Reads the events of an object, in any order. */
   readonly eventsOf: (object: KubeObject, signal: AbortSignal) => Promise<EventsView>;
+  readonly clock?: Clock;
 }
 
 const deadlineMs = 2_000;
@@ -47,7 +52,8 @@ export class OperatorSyncLook implements SyncLook {
     const sync = this.#options.sync();
     if (!sync) return undefined;
     const verifications = this.#options.verifications();
-    const nowMs = performance.now();
+    const { clock = systemClock } = this.#options;
+    const nowMs = clock.monotonicMs();
     const isDue = nowMs - this.#askedSeldomAtMs >= seldomMs;
     if (isDue) this.#askedSeldomAtMs = nowMs;
     await Promise.all([
@@ -67,10 +73,10 @@ export class OperatorSyncLook implements SyncLook {
   };
 
   async #askForCollections(sync: ClusterSync, signal: AbortSignal): Promise<void> {
-    // Once everything is copied they no longer change.
+    // Once everything is known to be copied they no longer change.
     if (this.#collections !== null && sync.status?.phase !== 'InitialCopy') {
-      const { collections, copied, total } = this.#collections;
-      if (copied === total && collections.every(({ isCopied }) => isCopied)) return;
+      const { copied, total, unknownInstances } = this.#collections;
+      if (copied === total && unknownInstances === 0) return;
     }
     const pods = instancesOf(sync).map(({ podName }) => podName);
     const operand = {
@@ -80,7 +86,10 @@ export class OperatorSyncLook implements SyncLook {
       options: sync.spec.syncer,
     } as const;
     const answers = await this.#ask(sync, pods, operand, '/api/v1/collections', signal);
-    this.#collections = collectionsOf(answers) ?? this.#collections;
+    const listed = collectionsOf(answers, pods.length);
+    if (!listed) return;
+    const isCopyDone = isConditionTrue(sync.status?.conditions, 'InitialCopyDone');
+    this.#collections = isCopyDone ? allCopied(listed) : listed;
   }
 
   async #askForMismatches(
@@ -131,7 +140,7 @@ export class OperatorSyncLook implements SyncLook {
     path: string,
     signal: AbortSignal,
   ): Promise<readonly unknown[]> {
-    const { store, isKnown } = this.#options;
+    const { store, call, isKnown } = this.#options;
     if (!isKnown(owner.metadata.namespace ?? '')) return [];
     const running = [...store.pods(owner, podNames).values()]
       .map((pod) => podState(pod, kind))
@@ -146,7 +155,7 @@ export class OperatorSyncLook implements SyncLook {
     const targets = running.flatMap((pod) => targetOf(pod, { port, token, trust }) ?? []);
     const answers = await Promise.all(
       targets.map(
-        async (target) => await callOperand(target, { method: 'GET', path, deadlineMs }, signal),
+        async (target) => await call(target, { method: 'GET', path, deadlineMs }, signal),
       ),
     );
     return answers.flatMap((answer) =>

@@ -24,9 +24,52 @@ describe('the row of a SyncVerification', () => {
     const status = { phase: 'Checking', mismatches: { total: 0 } } as SyncVerificationStatus;
     assert.equal(verificationSummaryOf(verification(status)).mismatches, 0);
   });
+
+  it('is stalled if the operator says so', () => {
+    const stalled = (['True', 'False'] as const).map((value) => {
+      const condition = { type: 'Stalled', status: value, reason: 'ImageNotAllowed', message: '' };
+      const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      return verificationSummaryOf(verification({ conditions }));
+    });
+    assert.deepEqual(
+      [verificationSummaryOf(verification()), ...stalled].map(({ isStalled }) => isStalled),
+      [false, true, false],
+    );
+  });
+
+  it('is of a part if it has a filter of its own', () => {
+    const filter = { includeNamespaces: [{ database: 'shop' }] };
+    const parts = [{}, { filter }].map((spec) => {
+      return verificationSummaryOf(verification(undefined, spec)).isPart;
+    });
+    assert.deepEqual(parts, [false, true]);
+  });
 });
 
 describe('the row of a ClusterSync', () => {
+  it('has the time of the end of the copy only once it has ended', () => {
+    const times = (['True', 'False'] as const).map((value) => {
+      const condition = { type: 'InitialCopyDone', status: value, reason: 'Any', message: '' };
+      const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      return summaryOf(clusterSync({}, { conditions }), []).copiedAt;
+    });
+    assert.deepEqual(times, ['2026-01-01T00:00:00Z', null]);
+  });
+
+  it('warns of what should pass, but somebody may want to know about', () => {
+    const kinds = ['SyncerUnreachable', 'PodCrashLooping', 'Starting'].map((reason) => {
+      const ready = { type: 'Ready', status: 'False', reason, message: '' } as const;
+      const conditions = [{ ...ready, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      const { readiness } = summaryOf(clusterSync({}, { conditions }), []);
+      return `${readiness.kind} ${readiness.reason}`;
+    });
+    assert.deepEqual(kinds, [
+      'warning SyncerUnreachable',
+      'warning PodCrashLooping',
+      'working Starting',
+    ]);
+  });
+
   type Given = readonly (readonly [type: string, status: 'True' | 'False' | 'Unknown'])[];
   const cases: readonly (readonly [Given, string, string, boolean])[] = [
     [[], 'working', 'Pending', false],

@@ -8,8 +8,10 @@ import type {
 } from '../../dashboard/api/sync-view.ts';
 import type { ClusterSync } from '../api/clustersync.ts';
 import type { SyncVerification } from '../api/sync-verification.ts';
-import { findCondition } from '../kube/conditions.ts';
+import { warningReasons } from '../clustersync/events.ts';
+import { findCondition, isConditionTrue } from '../kube/conditions.ts';
 import { objectKey } from '../kube/resource.ts';
+import { warningOf } from '../operand/warnings.ts';
 
 /** The row of a ClusterSync on the dashboard. */
 export function summaryOf(
@@ -60,12 +62,18 @@ function figuresOf(status: ClusterSync['status']): SummaryFigures {
 }
 
 /** The row of a SyncVerification. */
-export function verificationSummaryOf({ metadata, status }: SyncVerification): VerificationSummary {
+export function verificationSummaryOf({
+  metadata,
+  spec,
+  status,
+}: SyncVerification): VerificationSummary {
   return {
     name: metadata.name,
     phase: status?.phase ?? 'Pending',
     verdict: verdictOf(status),
     mismatches: status?.mismatches?.total ?? null,
+    isPart: spec.filter !== undefined,
+    isStalled: isConditionTrue(status?.conditions, 'Stalled'),
   };
 }
 
@@ -93,5 +101,6 @@ function readinessOf({ status }: ClusterSync): Readiness {
   const { reason = 'Pending', message = 'the operator has not reconciled it yet' } =
     stalled ?? ready ?? {};
   if (stalled?.status === 'True') return { kind: 'stalled', reason, message };
+  if (warningOf(status, warningReasons)) return { kind: 'warning', reason, message };
   return { kind: ready?.status === 'True' ? 'ready' : 'working', reason, message };
 }

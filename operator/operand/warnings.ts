@@ -65,7 +65,11 @@ export function secretsChangedEvents(
   return [{ type: 'Normal', reason: 'SecretsChanged', action: 'Restart', note }];
 }
 
-function warningOf(status: WithConditions | undefined, passing: readonly string[]) {
+/** The condition that such an event is about. @param passing - as in {@link warningEvents}. */
+export function warningOf(
+  status: WithConditions | undefined,
+  passing: readonly string[],
+): Condition | undefined {
   const stalled = findCondition(status?.conditions, 'Stalled');
   if (stalled) return stalled;
   const ready = findCondition(status?.conditions, 'Ready');

@@ -1,6 +1,7 @@
 import type { PageScope } from '../../../dashboard/api/messages.ts';
 import type { CollectionsView, SyncSummary } from '../../../dashboard/api/sync-view.ts';
 import type { DashboardSource, SyncLook } from '../../../dashboard/server/dashboard.ts';
+import { allCopied } from '../../../sync-api/syncer-answers.ts';
 import type { Instances } from '../../api/instances.ts';
 import type { View } from '../../render/frame.ts';
 import {
@@ -72,7 +73,8 @@ export class RunSource implements DashboardSource {
     if (isCopied(view.sync) && known !== null && known.copied === known.total) return;
     const deadline = AbortSignal.any([signal, AbortSignal.timeout(deadlineMs)]);
     try {
-      this.#collections = await this.#instances.collections(deadline);
+      const listed = await this.#instances.collections(deadline);
+      this.#collections = isCopied(view.sync) ? allCopied(listed) : listed;
     } catch {
       // A syncer that does not answer now is queried again.
       signal.throwIfAborted();

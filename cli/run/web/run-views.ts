@@ -216,6 +216,7 @@ function verificationSummary(verification: VerificationProgress): VerificationSu
     phase: verificationPhase(verification),
     verdict,
     mismatches: hasBegun ? mismatchCount : null,
+    ...{ isPart: false, isStalled: false },
   };
 }
 

@@ -14,6 +14,7 @@ export const busyDetail: Partial<SyncDetail> = {
   collections: {
     total: 230,
     copied: 131,
+    ...{ isExact: true, unknownInstances: 0 },
     collections: Array.from({ length: 100 }, (_, index) => {
       const totalBytes = 9e9 / (index + 1);
       return {
@@ -45,6 +46,7 @@ export const busyDetail: Partial<SyncDetail> = {
 /** A verification with differences of each kind. */
 export const differentVerification: VerificationView = {
   ...{ name: 'check', phase: 'Failed', verdict: 'different', mismatches: 212, error: null },
+  ...{ isPart: false, isStalled: false },
   reason: null,
   ...{
     generation: 2,

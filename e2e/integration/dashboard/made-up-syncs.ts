@@ -118,7 +118,16 @@ function madeUp(index: number): SyncSummary {
           message:
             'every instance can commit, the lag is at most 10 s, and the SyncVerification check has compared everything and knows of no difference',
         },
-        verifications: [{ name: 'check', phase: 'Checking', verdict: null, mismatches: 0 }],
+        verifications: [
+          {
+            name: 'check',
+            phase: 'Checking',
+            verdict: null,
+            mismatches: 0,
+            isPart: false,
+            isStalled: false,
+          },
+        ],
       };
     case 7:
       return {
@@ -144,7 +153,7 @@ function madeUp(index: number): SyncSummary {
         readiness: { kind: 'ready', reason: 'Committed', message: 'the sync is committed' },
         verifications: [
           {
-            ...{ name: 'check', verdict },
+            ...{ name: 'check', verdict, isPart: false, isStalled: false },
             phase: verdict === 'equal' ? 'Succeeded' : 'Failed',
             mismatches: verdict === 'equal' ? 0 : 12,
           },
