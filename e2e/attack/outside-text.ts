@@ -46,6 +46,7 @@ import { createLogger } from '../../service/logger.ts';
 import { answeredError, errorInText, errorNameIn } from '../../sync-api/answer-error.ts';
 import { readCheck, readFindings } from '../../sync-api/check-answer.ts';
 import {
+  allCopied,
   combineCollections,
   readCollections,
   readProgress,
@@ -133,7 +134,8 @@ export const meetingText: Readonly<Record<string, (text: string) => unknown>> = 
     const collections = readCollections({ collections: [{ namespace: text, [text]: text }] });
     assert.ok(collections);
     const topology = { kind: 'sharded', shards: [text], [text]: text };
-    return [combineCollections([collections, collections], 2), readTopology({ topology })];
+    const combined = combineCollections([collections, collections], 2);
+    return [combined, allCopied(combined), readTopology({ topology })];
   },
   'progress of a verifier': (text) => {
     const mismatch = { namespace: text, kind: text, id: text, index: text, field: text };
