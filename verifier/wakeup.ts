@@ -3,7 +3,8 @@ import { orAborted } from '../service/or-aborted.ts';
 
 /** Notifies any number of waiters that something has happened. */
 export class Wakeup {
-  #next = Promise.withResolvers<undefined>();
+  /** One for each waiter: what hangs on one promise stays until that is settled, and nobody may wake a quiet process for days. */
+  readonly #waiting = new Set<() => void>();
   #count = 0;
 
   /** The number of wakes so far: pass it to `since`; read it before checking what may have changed. */
@@ -11,15 +12,28 @@ export class Wakeup {
     return this.#count;
   }
 
+  /** How many wait now. */
+  get waiting(): number {
+    return this.#waiting.size;
+  }
+
   wake(): void {
     this.#count += 1;
-    this.#next.resolve(undefined);
-    this.#next = Promise.withResolvers();
+    for (const wakeUp of this.#waiting) wakeUp();
   }
 
   /** Resolves at the next `wake`. Rejects with the signal's reason when it is aborted. */
   async next(signal: AbortSignal): Promise<void> {
-    await orAborted(this.#next.promise, signal);
+    const { promise, resolve } = Promise.withResolvers<undefined>();
+    const wakeUp = (): void => {
+      resolve(undefined);
+    };
+    this.#waiting.add(wakeUp);
+    try {
+      await orAborted(promise, signal);
+    } finally {
+      this.#waiting.delete(wakeUp);
+    }
   }
 
   /** Resolves once `wake` has been called since a count was read, or `ms` milliseconds have passed. */

@@ -30,7 +30,7 @@ describe('ChildProgram, of a program that ends by itself', () => {
   });
 
   /** Starts it. `ended` resolves when it has said so often that the program has ended. */
-  async function start(delayMs: number, times: number) {
+  async function start(delayMs: number, times: number, workedMs = 600_000) {
     const ended = Promise.withResolvers<undefined>();
     const warnings: string[] = [];
     const spec = {
@@ -41,7 +41,7 @@ describe('ChildProgram, of a program that ends by itself', () => {
         if (warnings.push(text) === times) ended.resolve(undefined);
       },
     };
-    const program = await ChildProgram.start(spec, signal, delayMs);
+    const program = await ChildProgram.start(spec, signal, { delayMs, workedMs });
     return { program, warnings, ended: ended.promise };
   }
 
@@ -69,6 +69,14 @@ describe('ChildProgram, of a program that ends by itself', () => {
     });
     await program[Symbol.asyncDispose]();
     assert.equal(await starts(), 6);
+  });
+
+  it('is started again as often as it ends, where it has worked each time', async () => {
+    const { program, warnings, ended } = await start(1, 8, 0);
+    await ended;
+    await program[Symbol.asyncDispose]();
+    assert.ok(warnings.length >= 8);
+    assert.ok((await starts()) >= 8);
   });
 
   it('has the options of Node that it needs, and after them those of this process', async () => {

@@ -9,9 +9,16 @@ import { orAborted } from '../../service/or-aborted.ts';
 import { redact } from '../../service/redact.ts';
 import { sleep } from '../../service/sleep.ts';
 
-/** How often a program is restarted that exits unexpectedly. */
+/** How often a program is restarted that exits unexpectedly; as often again after it has worked for a while. */
 const maxRestarts = 5;
-const defaultRestartDelayMs = 1_000;
+const defaultPatience: RestartPatience = { delayMs: 1_000, workedMs: 600_000 };
+
+/** How restarts are paced. */
+export interface RestartPatience {
+  readonly delayMs: number;
+  /** The time after which a program that runs has worked: earlier restarts no longer count. */
+  readonly workedMs: number;
+}
 
 /** Longer than the orderly shutdown of a program. */
 const stopDeadlineMs = 27_000;
@@ -51,20 +58,20 @@ export class ChildProgram implements AsyncDisposable {
   readonly #listening = Promise.withResolvers<undefined>();
   #running = Promise.resolve();
 
-  readonly #restartDelayMs: number;
+  readonly #patience: RestartPatience;
 
-  private constructor(spec: ProgramSpec, restartDelayMs: number) {
+  private constructor(spec: ProgramSpec, patience: RestartPatience) {
     this.#spec = spec;
-    this.#restartDelayMs = restartDelayMs;
+    this.#patience = patience;
   }
 
   /** Starts the program; resolves when its API listens. @throws SyncError InternalError if it does not. */
   static async start(
     spec: ProgramSpec,
     signal: AbortSignal,
-    restartDelayMs = defaultRestartDelayMs,
+    patience = defaultPatience,
   ): Promise<ChildProgram> {
-    const program = new ChildProgram(spec, restartDelayMs);
+    const program = new ChildProgram(spec, patience);
     program.#running = program.#keepRunning();
     const limited = AbortSignal.any([signal, AbortSignal.timeout(startDeadlineMs)]);
     try {
@@ -103,9 +110,11 @@ export class ChildProgram implements AsyncDisposable {
   async #keepRunning(): Promise<void> {
     const { signal } = this.#stopping;
     for (;;) {
+      const beganAtMs = performance.now();
       const end = await this.#runOnce();
       this.#port = undefined;
       if (signal.aborted) return;
+      if (performance.now() - beganAtMs >= this.#patience.workedMs) this.#restarts = 0;
       if (++this.#restarts > maxRestarts) {
         this.#failure = this.#endError(
           `has exited ${this.#restarts} times, most recently with ${end}`,
@@ -115,7 +124,7 @@ export class ChildProgram implements AsyncDisposable {
       }
       this.#spec.onWarning(`${this.#spec.name} has exited with ${end}; restarting it`);
       try {
-        await sleep(this.#restartDelayMs, signal);
+        await sleep(this.#patience.delayMs, signal);
       } catch {
         // It is to stop.
         return;

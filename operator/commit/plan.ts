@@ -24,6 +24,8 @@ export type WorkloadState =
       readonly replicas: number;
       /** Its pods, including those that are terminating. */
       readonly pods: number;
+      /** Why the API server refused to scale it the last time; missing where it did not. */
+      readonly refusal?: string;
     }
   | { readonly kind: 'missing' }
   /** The operator may not read it, or not scale it. */
@@ -247,8 +249,9 @@ function keepDown(
     ({ replicas }, index) => replicas !== hold.workloads[index]?.replicas,
   );
   if (isChanged) return record({ ...hold, workloads });
+  const cause = stopping('the workloads are being scaled to zero');
   const plan = scaling(hold, views, downTo, isTriedFirst);
-  return plan && { ...plan, cause: stopping('the workloads are being scaled to zero') };
+  return plan && { cause, ...plan };
 }
 
 function endOf(
@@ -299,7 +302,14 @@ function scaling(
     return replicas === undefined ? [] : [{ kind, name, seen: state.seen, replicas }];
   });
   if (scalings.length === 0) return undefined;
-  return { step: { kind: 'scale', scalings, isTriedFirst } };
+  const plan: CommitPlan = { step: { kind: 'scale', scalings, isTriedFirst } };
+  for (const ref of scalings) {
+    const state = stateOf(ref, views);
+    // It is tried again.
+    if (state.kind === 'found' && state.refusal !== undefined)
+      return { ...plan, cause: unscalable(ref, state.refusal) };
+  }
+  return plan;
 }
 
 function stateOf(ref: WorkloadRef, views: readonly WorkloadView[]): WorkloadState {
@@ -361,7 +371,11 @@ function unusable(
     const message = `there is no ${textOf(ref)}, which spec.commit.workloads names: the operator does not commit`;
     return { reason: 'WorkloadNotFound', message, level: 'stalled' };
   }
-  const message = `the ${textOf(ref)} cannot be scaled: ${state.description}`;
+  return unscalable(ref, state.description);
+}
+
+function unscalable(ref: WorkloadRef, description: string): ConditionCause {
+  const message = `the ${textOf(ref)} cannot be scaled: ${description}`;
   return { reason: 'Forbidden', message, level: 'stalled' };
 }
 

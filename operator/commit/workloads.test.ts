@@ -114,6 +114,45 @@ describe('workloads to be scaled', () => {
     return { asked, failure };
   }
 
+  it('show why the API server refused it, until one of the same uid is scaled', async () => {
+    const answers: Error[] = [refused];
+    const read = {
+      metadata: { ...seen, name: 'web' },
+      ...{ spec: { replicas: 2 }, status: { replicas: 2, selector: labelSelector } },
+    };
+    let uid = seen.uid;
+    const client = {
+      raw: async ({ method }: { readonly method: string }) => {
+        if (method === 'GET')
+          return await Promise.resolve({ ...read, metadata: { ...read.metadata, uid } });
+        const error = answers.shift();
+        if (error) throw error;
+        return {};
+      },
+    } as unknown as KubeClient;
+    const workloads = new Workloads(client);
+    const scale = async (): Promise<unknown> => {
+      const scalings = [{ ...web, seen, replicas: 0 }];
+      const step = { scalings, isTriedFirst: false };
+      return await workloads.scale('shop', step, signal).catch((error: unknown) => error);
+    };
+    const refusal = async (): Promise<string | undefined> => {
+      const [view] = await workloads.look('shop', [web], signal);
+      return view?.state.kind === 'found' ? view.state.refusal : view?.state.kind;
+    };
+    assert.equal(await refusal(), undefined);
+    assert.equal(await scale(), refused);
+    assert.equal(await refusal(), refused.message);
+    uid = 'of a namesake';
+    assert.equal(await refusal(), undefined);
+    uid = seen.uid;
+    answers.push(changed);
+    await scale();
+    assert.equal(await refusal(), refused.message);
+    await scale();
+    assert.equal(await refusal(), undefined);
+  });
+
   for (const [what, isTriedFirst, answers, asked, failure] of [
     ['are all scaled', false, {}, ['web', 'queue'], undefined],
     [

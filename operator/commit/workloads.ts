@@ -18,11 +18,16 @@ interface Scale {
 
 const plurals = { Deployment: 'deployments', StatefulSet: 'statefulsets' } as const;
 
+/** How many refusals to keep: those of workloads that are gone would stay. */
+const maxRefusals = 1_000;
+
 type ScaleStep = Extract<CommitStep, { readonly kind: 'scale' }>;
 
 /** Deployments and StatefulSets of a namespace, of which the operator may change only the number of pods. */
 export class Workloads {
   readonly #client: KubeClient;
+  /** Why the API server refused to scale a workload the last time, by its path and uid. */
+  readonly #refusals = new Map<string, string>();
 
   constructor(client: KubeClient) {
     this.#client = client;
@@ -97,16 +102,29 @@ export class Workloads {
       metadata: { name, namespace, ...seen },
       spec: { replicas },
     };
-    await this.#client.raw({ method: 'PUT', path, body, ...options });
+    const key = `${path} ${seen.uid}`;
+    try {
+      await this.#client.raw({ method: 'PUT', path, body, ...options });
+    } catch (error) {
+      if (error instanceof KubeError && !hasChanged(error)) {
+        if (this.#refusals.size >= maxRefusals) this.#refusals.clear();
+        this.#refusals.set(key, error.message);
+      }
+      throw error;
+    }
+    this.#refusals.delete(key);
   }
 
   async #stateOf(namespace: string, ref: WorkloadRef, signal: AbortSignal): Promise<WorkloadState> {
     if (!isPossibleName(ref.name)) return { kind: 'missing' };
+    const path = pathOf(namespace, ref);
     try {
-      const scale = await this.#read(pathOf(namespace, ref), signal);
+      const scale = await this.#read(path, signal);
       const { seen, replicas } = scale;
       const left = replicas > 0 ? scale.actualReplicas : await this.#pods(namespace, scale, signal);
-      return { kind: 'found', seen, replicas, pods: left };
+      const refusal = this.#refusals.get(`${path} ${seen.uid}`);
+      const found = { kind: 'found', seen, replicas, pods: left } as const;
+      return refusal === undefined ? found : { ...found, refusal };
     } catch (error) {
       if (isNotFound(error)) return { kind: 'missing' };
       if (error instanceof KubeError && error.statusCode === 403) {

@@ -1,5 +1,5 @@
 import { Timestamp } from 'mongodb';
-import { isAtMost } from '../../mongo/cluster-time.ts';
+import { isAtMost, secondsBetween } from '../../mongo/cluster-time.ts';
 import { namespaceText } from '../../mongo/namespace.ts';
 import {
   findAppliedOps,
@@ -20,6 +20,9 @@ import type { TrackedCatalog } from '../store/tracked-catalog.ts';
 const maxSpanSeconds = 3600;
 const maxTimeMs = 10_000;
 
+/** How far the search may be behind the changes that are applied: each look comes seconds after the one before. */
+const maxUnreadSeconds = 60;
+
 const maxOrdinal = 0xff_ff_ff_ff;
 
 /** What a warning names as unnoticed. */
@@ -33,7 +36,7 @@ export interface AppliedOpsContext {
   readonly filter: NamespaceFilter;
   /** What the sync knows of the source's collections. */
   readonly catalog: TrackedCatalog;
-  readonly monitor: Pick<SyncMonitor, 'appliedOpsTime'>;
+  readonly monitor: Pick<SyncMonitor, 'appliedOpsTime' | 'appliedTime'>;
   readonly warn: (warning: string) => Promise<void>;
   readonly signal: AbortSignal;
 }
@@ -53,6 +56,7 @@ export async function requireNoAppliedOps(
 ): Promise<void> {
   const { source, monitor, signal } = context;
   if (!(await hidesAppliedOps(source, signal))) {
+    await warnOfUnread(context, later(startTime, monitor.appliedOpsTime));
     monitor.appliedOpsTime = to;
     return;
   }
@@ -82,6 +86,20 @@ export async function requireNoAppliedOps(
  */
 export function unreadableOplogWarning({ source }: Pick<StartOptions, 'source'>): string {
   return `the user of ${source} may not read local.oplog.rs (as the roles backup and clusterMonitor allow): ${unnoticed}`;
+}
+
+/**
+ * Change streams show everything now. If changes were applied that come long after what was read of the oplog, servers that hid
+ * something may have sent them, before they were upgraded.
+ * @param readTo - the end of what was read.
+ */
+async function warnOfUnread(context: AppliedOpsContext, readTo: Timestamp): Promise<void> {
+  const { appliedTime } = context.monitor;
+  if (appliedTime === null || secondsBetween(readTo, appliedTime) <= maxUnreadSeconds) return;
+  const [from, to] = [readTo, appliedTime].map(timeText);
+  await context.warn(
+    `the oplog of ${context.options.source} between ${from} and ${to} was not read, and its servers may have been upgraded since: ${unnoticed}`,
+  );
 }
 
 function gapWarning({ options }: AppliedOpsContext, { from, to }: OplogRange): string {

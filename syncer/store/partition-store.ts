@@ -1,4 +1,4 @@
-import type { Collection, UUID } from 'mongodb';
+import { type Collection, type Filter, MaxKey, type UUID } from 'mongodb';
 import { boundedDocuments } from '../../mongo/whole-reading.ts';
 import { storedBound, type Stored } from './encoding.ts';
 import type { Partition, StoredPartition } from './records.ts';
@@ -40,7 +40,7 @@ export class PartitionStore {
 
   /** Stores all partitions of a collection, replacing the leftovers of an interrupted attempt. */
   async put(collection: UUID, partitions: readonly Partition[]): Promise<void> {
-    await this.#records.deleteMany({ '_id.collection': collection });
+    await this.#records.deleteMany(recordsOf(collection));
     await this.#records.insertMany(
       partitions.map(({ index, min, max }) => ({
         _id: { collection, index },
@@ -59,7 +59,7 @@ export class PartitionStore {
 
   /** Forgets the partitions of a collection: it will be copied as a whole. */
   async deleteOf(collection: UUID): Promise<void> {
-    await this.#records.deleteMany({ '_id.collection': collection });
+    await this.#records.deleteMany(recordsOf(collection));
   }
 
   /** Records that a partition is on the destination, unless it is not stored with these bounds. */
@@ -97,4 +97,11 @@ export class PartitionStore {
     }
     return new Map([...ended].map((key) => [key, partitions.get(key) ?? []]));
   }
+}
+
+/** The records of a collection, as a range of the only index, which has whole ids. */
+function recordsOf(collection: UUID): Filter<Stored<{ collection: UUID; index: number }>> {
+  const $gte = { collection, index: partitionsEnd };
+  const $lte = { collection, index: new MaxKey() };
+  return { _id: { $gte, $lte } as never };
 }

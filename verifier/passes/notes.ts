@@ -34,6 +34,8 @@ export class ChangeNotes {
 
   /** What is noted for passes after this one. */
   after(generation: number): ChangeNote[] {
+    // One for each pass would be millions after weeks.
+    for (const noted of this.#counts.keys()) if (noted < generation) this.#counts.delete(noted);
     const own = Array.from(this.#counts, ([noted, count]): ChangeNote => {
       return { generation: noted, epoch: this.#epoch, count };
     });

@@ -26,7 +26,10 @@ const compared = { documents: 0, bytes: 0 };
 const none = () => Promise.resolve();
 
 /** The passes after that one, of a verification that began at the times 10 and 11, in which nothing is pending, and their lease. */
-function runner(stores: object): { readonly passes: PassRunner; readonly lease: CoordinatorLease } {
+function runner(
+  stores: object,
+  generation = former,
+): { readonly passes: PassRunner; readonly lease: CoordinatorLease } {
   const signal = new AbortController().signal;
   const context = {
     ...{ signal, logger: createLogger('test', 'fatal'), catalog: {}, stores },
@@ -35,7 +38,7 @@ function runner(stores: object): { readonly passes: PassRunner; readonly lease: 
   const held = {
     ...{ stores: { verifications: { updateAsCoordinator: none } }, wakeup: new Wakeup(), signal },
   } as unknown as CoordinatorLeaseContext;
-  const record = { run: 'run', noted: [], generation: former, totals: compared, lastPass: null };
+  const record = { run: 'run', noted: [], generation, totals: compared, lastPass: null };
   const lease = new CoordinatorLease(held, record as unknown as VerificationRecord, 2);
   const starts = {
     source: { isSharded: false, from: at(10) },
@@ -44,17 +47,20 @@ function runner(stores: object): { readonly passes: PassRunner; readonly lease: 
   return { passes: new PassRunner(context, lease, starts), lease };
 }
 
+/** Stores in which nothing is pending. */
+const planning = {
+  tasks: {
+    ...{ drop: none, add: none, forgetOthers: none },
+    notes: () => Promise.resolve(new Map()),
+    counts: () => Promise.resolve({ compared }),
+  },
+  rechecks: { all: () => [], forgetUpTo: none },
+  mismatches: { forgetBefore: none },
+};
+
 /** What is recorded of the next pass. */
 async function planned(next: Omit<NextPass, 'kind'>): Promise<PassRecord> {
-  const { passes, lease } = runner({
-    tasks: {
-      ...{ drop: none, add: none, forgetOthers: none },
-      notes: () => Promise.resolve(new Map()),
-      counts: () => Promise.resolve({ compared }),
-    },
-    rechecks: { all: () => [], forgetUpTo: none },
-    mismatches: { forgetBefore: none },
-  });
+  const { passes, lease } = runner(planning);
   await passes.plan({ kind: 'recheck', ...next });
   const { generation } = lease.record;
   assert.ok(generation);
@@ -88,6 +94,24 @@ async function ended(counts: Partial<TaskCounts>, { isProven = true } = {}) {
 }
 
 describe('PassRunner', () => {
+  it('puts together what the passes before have left, each hundredth time', async () => {
+    const folds: unknown[] = [];
+    const coverages = {
+      fold: async (...fold: readonly unknown[]) => {
+        folds.push(fold);
+        await Promise.resolve();
+      },
+    };
+    for (const number of [97, 98, 99, 100, 198, 199]) {
+      const { passes } = runner({ ...planning, coverages }, { ...former, number });
+      await passes.plan({ kind: 'recheck', followed: { source: null, destination: null } });
+    }
+    assert.deepEqual(folds, [
+      ['run', 100],
+      ['run', 200],
+    ]);
+  });
+
   const cases: readonly (readonly [string, Omit<NextPass, 'kind'>, Sides<Timestamp>])[] = [
     [
       'every change that was followed',

@@ -23,6 +23,9 @@ import { NotProven } from './prove.ts';
 
 const nothing: Amount = { documents: 0, bytes: 0 };
 
+/** A run may take millions of passes: what each leaves is put together now and then. */
+const passesBetweenFolds = 100;
+
 /** What passes need. */
 export interface PassContext extends RetryContext {
   readonly stores: Pick<Stores, 'tasks' | 'rechecks' | 'mismatches' | 'coverages'>;
@@ -57,7 +60,7 @@ export class PassRunner {
   /** Stores all tasks of the next pass, then the pass: from then on its tasks can be claimed. @throws CoordinatorLeaseLost */
   async plan({ kind, isOfAll = false, followed, doubted, readAfter }: NextPass): Promise<void> {
     const { stores, logger } = this.#context;
-    const { tasks, rechecks, mismatches } = stores;
+    const { tasks, rechecks, mismatches, coverages } = stores;
     const { run, epoch, record } = this.#lease;
     const former = record.generation;
     const times = readAfter ?? {
@@ -99,6 +102,7 @@ export class PassRunner {
     await tasks.forgetOthers(key);
     // Those of the previous pass tell since when a document differs.
     if (former) await mismatches.forgetBefore({ run, generation: former.number });
+    if (number % passesBetweenFolds === 0) await coverages.fold(run, number);
   }
 
   /**

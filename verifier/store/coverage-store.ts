@@ -21,6 +21,9 @@ export interface CountedCoverage extends Coverage {
 /** Namespaces written by one command. */
 const batchLength = 500;
 
+/** Tallies of a namespace that become one at a time. */
+const foldedTogether = 1_000;
+
 const none: Tally = {
   inserted: { source: 0, destination: 0 },
   deleted: { source: 0, destination: 0 },
@@ -92,15 +95,9 @@ export class CoverageStore {
   ): Promise<void> {
     await this.#write(
       this.#tallies,
-      Array.from(tallies, ([name, { inserted, deleted }]) => {
-        const $inc = {
-          'inserted.source': inserted.source,
-          'inserted.destination': inserted.destination,
-          'deleted.source': deleted.source,
-          'deleted.destination': deleted.destination,
-        };
+      Array.from(tallies, ([name, tally]) => {
         const filter = { _id: `${run}:${generation}:${name}` };
-        const update = { $inc, $setOnInsert: { run, generation, name } };
+        const update = { $inc: fieldsOf(tally), $setOnInsert: { run, generation, name } };
         return { updateOne: { filter, update, upsert: true } };
       }),
     );
@@ -114,6 +111,75 @@ export class CoverageStore {
       return await readWhole(this.#tallies.find(filter, { signal }));
     });
     return found.reduce<Tally>((sum, stored) => plus(sum, tallyIn(this.#tallies, stored)), none);
+  }
+
+  /**
+   * Keeps of each namespace its latest coverage, and one tally of all passes before a given one, to which nobody adds by then: a run may
+   * take millions of passes. A tally that is interrupted counts twice: it is never too small.
+   */
+  async fold(run: string, generation: number): Promise<void> {
+    for (const { name, latest } of await this.#several(this.#coverages, run, generation))
+      await onStore(this.#store, async () => {
+        await this.#coverages.deleteMany({ run, name, generation: { $lt: latest } });
+      });
+    for (const { name } of await this.#several(this.#tallies, run, generation)) {
+      while ((await this.#foldTallies({ run, name, generation })) === foldedTogether);
+    }
+  }
+
+  /** The namespaces with several records of passes before a given one, and the latest of these passes. */
+  async #several(
+    records: Collection<Stored>,
+    run: string,
+    generation: number,
+  ): Promise<readonly { readonly name: string; readonly latest: number }[]> {
+    const pipeline = [
+      { $match: { run, generation: { $lt: generation } } },
+      { $group: { _id: '$name', count: { $sum: 1 }, latest: { $max: '$generation' } } },
+      { $match: { count: { $gt: 1 } } },
+    ];
+    const { signal } = this.#store;
+    const found = await onStore(this.#store, async () => {
+      return await readWhole(records.aggregate(pipeline, { signal }));
+    });
+    return found.map((stored) => {
+      const record = storedDocument(records, stored);
+      return { name: record.field('_id').text(), latest: record.field('latest').count() };
+    });
+  }
+
+  /** @returns how many tallies were found, of which one is left. */
+  async #foldTallies({ run, name, generation }: OldTallies): Promise<number> {
+    const { signal } = this.#store;
+    return await onStore(this.#store, async () => {
+      const before = { run, name, generation: { $lt: generation } };
+      const sort = { generation: 1 } as const;
+      const found = await readWhole(
+        this.#tallies.find(before, { signal, sort, limit: foldedTogether }),
+      );
+      const last = found.at(-1);
+      if (!last || found.length === 1) return found.length;
+      const [coverage] = await readWhole(
+        this.#coverages.find({ run, name }, { signal, sort: { generation: -1 }, limit: 1 }),
+      );
+      const covered = coverage
+        ? storedDocument(this.#coverages, coverage).field('generation').count()
+        : -1;
+      const others = found.slice(0, -1).map((stored) => {
+        const record = storedDocument(this.#tallies, stored);
+        const tally = tallyIn(this.#tallies, stored);
+        return { _id: stored._id, generation: record.field('generation').count(), tally };
+      });
+      const sum = others
+        .filter((other) => other.generation > covered)
+        .reduce<Tally>((all, { tally }) => plus(all, tally), none);
+      await this.#tallies.bulkWrite([
+        { updateOne: { filter: { _id: last._id }, update: { $inc: fieldsOf(sum) } } },
+        // One that has changed since it was read stays.
+        ...others.map(({ _id, tally }) => ({ deleteOne: { filter: { _id, ...fieldsOf(tally) } } })),
+      ]);
+      return found.length;
+    });
   }
 
   async createIndexes(): Promise<void> {
@@ -139,6 +205,22 @@ export class CoverageStore {
       });
     }
   }
+}
+
+/** The tallies of a namespace from passes before a given one. */
+interface OldTallies {
+  readonly run: string;
+  readonly name: string;
+  readonly generation: number;
+}
+
+function fieldsOf({ inserted, deleted }: Tally): Document {
+  return {
+    'inserted.source': inserted.source,
+    'inserted.destination': inserted.destination,
+    'deleted.source': deleted.source,
+    'deleted.destination': deleted.destination,
+  };
 }
 
 function coverageIn(record: CheckedValue): CountedCoverage {

@@ -171,6 +171,21 @@ describe('a sync is known by the options that it was started with', () => {
     }
   });
 
+  it('a reset for another sync leaves it alone, also where the process was there before it and does not know it', async () => {
+    await using before = await pair.syncer();
+    assert.deepEqual(await stateOf(before), { state: 'IDLE', canCommit: false });
+    await using syncer = await pair.syncing(filtered);
+    assert.deepEqual(await stateOf(before), { state: 'IDLE', canCommit: false });
+    const reset = { destination: 'Clean' };
+    refused(
+      await before.post('reset', reset, { digest: optionsDigest(forward) }),
+      /for a sync with start options other/,
+    );
+    await commitAndWait(syncer);
+    const apples = pair.destination.client.db('shop').collection('apples');
+    assert.equal(await apples.countDocuments(), 100);
+  });
+
   it('one from another source is not taken up, nor denied, until its state is gone', async () => {
     const stored = pair.destination.client.db('clustersync_internal').collection('sync');
     {

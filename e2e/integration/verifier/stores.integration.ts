@@ -19,6 +19,10 @@ import { useReplicaSetPair } from './replica-set-pair.ts';
 
 const namespace = { db: 'shop', coll: 'items' };
 const nothing = { documents: 0, bytes: 0 };
+const nothingCounted = {
+  inserted: { source: 0, destination: 0 },
+  deleted: { source: 0, destination: 0 },
+};
 const plan = { run: 'run', generation: 0, epoch: 1 };
 const collection: Task = { namespace, work: { kind: 'collection' }, expected: nothing };
 
@@ -315,6 +319,46 @@ describe('verifier, the stores of the metadata', () => {
         inserted: { source: 11, destination: 33 },
         deleted: { source: 44, destination: 22 },
       });
+    });
+
+    it('are put together, and say the same since the latest that was read', async () => {
+      const coverages = new CoverageStore(store());
+      const other = { db: 'shop', coll: 'others' };
+      const passes = 1_100;
+      const adding = Array.from({ length: passes }, async (_, pass) => {
+        const generation = pass + 1;
+        const tally = {
+          inserted: { source: generation, destination: 1 },
+          deleted: { source: 2, destination: 2 * generation },
+        };
+        const tallies = ['shop.items', 'shop.others'].map((name) => [name, tally] as const);
+        await coverages.addTallies('run', generation, new Map(tallies));
+      });
+      await Promise.all(adding);
+      await coverages.addTallies('another', 7, new Map([['shop.items', nothingCounted]]));
+      await coverages.add('run', [coverage(0, 5), { ...coverage(0, 6), namespace: other }]);
+      await coverages.add('run', [coverage(40, 7)]);
+      await coverages.add('run', [coverage(600, 8)]);
+      const since = async (): Promise<unknown> => [
+        await coverages.tallySince('run', namespace, 600),
+        await coverages.tallySince('run', other, 0),
+        await coverages.latest('run'),
+      ];
+      const before = await since();
+      // Twice: what was folded once is folded again.
+      for (let fold = 0; fold < 2; fold++) {
+        await coverages.fold('run', passes - 1);
+        assert.deepEqual(await since(), before);
+        const left = await db().collection('tallies').find({ run: 'run' }).toArray();
+        assert.deepEqual(
+          left.map(({ name, generation }) => `${name} ${generation}`).toSorted(),
+          ['items', 'others'].flatMap((name) =>
+            [passes - 2, passes - 1, passes].map((each) => `shop.${name} ${each}`),
+          ),
+        );
+        assert.equal(await db().collection('coverages').countDocuments({ run: 'run' }), 2);
+      }
+      assert.equal(await db().collection('tallies').countDocuments({ run: 'another' }), 1);
     });
   });
 
