@@ -1,7 +1,10 @@
 /** Work that fails, though it may succeed later. */
 export interface RetryWarning extends Disposable {
-  /** Called when it has failed once more. */
-  set(reason: string): void;
+  /**
+   * Called when it has failed once more.
+   * @param isObstacle - whether a commit would wait for it; by default it would.
+   */
+  set(reason: string, isObstacle?: boolean): void;
   /** Called when it has succeeded; it may fail again. */
   clear(): void;
 }
@@ -17,7 +20,7 @@ export class RetryWarnings {
   readonly #now: () => number;
   readonly #current = new Map<
     symbol,
-    { kind: string; sinceMs: number; minMs: number; reason: string }
+    { kind: string; sinceMs: number; minMs: number; reason: string; isObstacle: boolean }
   >();
 
   /** @param now - a clock in milliseconds. */
@@ -37,9 +40,9 @@ export class RetryWarnings {
       this.#current.delete(key);
     };
     return {
-      set: (reason) => {
+      set: (reason, isObstacle = true) => {
         const sinceMs = this.#current.get(key)?.sinceMs ?? this.#now();
-        this.#current.set(key, { kind, sinceMs, minMs, reason });
+        this.#current.set(key, { kind, sinceMs, minMs, reason, isObstacle });
       },
       clear,
       [Symbol.dispose]: clear,
@@ -48,8 +51,19 @@ export class RetryWarnings {
 
   /** A sentence for each kind of work that has not succeeded, or ended, for some seconds, with the latest reason. */
   warnings(): string[] {
+    return this.#sentences(() => true);
+  }
+
+  /** Those of them that a commit would wait for. */
+  obstacles(): string[] {
+    return this.#sentences(({ isObstacle }) => isObstacle);
+  }
+
+  #sentences(isMeant: (work: { readonly isObstacle: boolean }) => boolean): string[] {
     const byKind = new Map<string, { sinceMs: number; minMs: number; reason: string }>();
-    for (const { kind, sinceMs, minMs, reason } of this.#current.values()) {
+    for (const work of this.#current.values()) {
+      if (!isMeant(work)) continue;
+      const { kind, sinceMs, minMs, reason } = work;
       const known = byKind.get(kind);
       byKind.set(kind, { sinceMs: Math.min(sinceMs, known?.sinceMs ?? sinceMs), minMs, reason });
     }

@@ -26,14 +26,6 @@ export async function putAsTheyAre(
   await putIdsAsTheyAre(source, destination, collection, idsOf(changes));
 }
 
-/** Who follows documents as they are put. */
-export interface PutFollower {
-  /** Called once nothing on the destination has these ids. */
-  deleted(ids: readonly RawElement[]): void;
-  /** What the documents that were read wait for before they are written. */
-  beforeInsert(documents: readonly RawDocument[]): Promise<void>;
-}
-
 /**
  * The same, by the documents' ids.
  * @throws SyncError DuplicateIds; OrphanInTheWay.
@@ -43,10 +35,43 @@ export async function putIdsAsTheyAre(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
-  follower?: PutFollower,
 ): Promise<void> {
-  for (const group of idGroupsOf(ids))
-    await putTogether(source, destination, collection, group, follower);
+  for (const group of idGroupsOf(ids)) {
+    await source.kind.checkDuplicateIds(collection, group);
+    await putTogether(source, destination, collection, group);
+  }
+}
+
+/** Who follows documents as they are put. */
+export interface PutFollower {
+  /** Called once nothing on the destination has these ids. */
+  deleted(ids: readonly RawElement[]): void;
+  /** What the documents that were read wait for before they are written. */
+  beforeInsert(documents: readonly RawDocument[]): Promise<void>;
+}
+
+/**
+ * The same in a range that is compared again unless all of it succeeds. Documents that share an `_id` are all put if the shards of
+ * the destination have room for them: if one is refused, the others may already be there, and no change event would bring it.
+ * @throws SyncError DuplicateIds; OrphanInTheWay.
+ */
+export async function putComparedIds(
+  source: Source,
+  destination: Destination,
+  collection: TrackedCollection,
+  ids: readonly RawElement[],
+  follower: PutFollower,
+): Promise<void> {
+  const check = async (checked: readonly RawElement[]): Promise<void> => {
+    await source.kind.checkDuplicateIds(collection, checked);
+  };
+  const onTaken = async (taken: readonly RawDocument[]): Promise<void> => {
+    await check(taken.map(idElement));
+  };
+  for (const group of idGroupsOf(ids)) {
+    if (destination.kind.mergesShards(collection)) await check(group);
+    await putTogether(source, destination, collection, group, { follower, onTaken });
+  }
 }
 
 /**
@@ -70,15 +95,24 @@ async function putTogether(
   destination: Destination,
   collection: TrackedCollection,
   ids: readonly RawElement[],
-  follower?: PutFollower,
+  {
+    follower,
+    onTaken,
+  }: Pick<InsertDeletedSettings, 'onTaken'> & { readonly follower?: PutFollower } = {},
 ): Promise<void> {
-  await source.kind.checkDuplicateIds(collection, ids);
   await destination.documents.delete(collection, ids);
   follower?.deleted(ids);
   for await (const documents of source.documents.read(collection.uuid, ids)) {
     await follower?.beforeInsert(documents);
-    await insertDeleted(destination, collection, documents);
+    await insertDeleted(destination, collection, documents, { onTaken });
   }
+}
+
+/** Settings for inserting what was deleted before. */
+interface InsertDeletedSettings {
+  readonly isInOrder?: boolean;
+  /** Given what is refused all the same: it may throw why, if that is known better. */
+  readonly onTaken?: ((taken: readonly RawDocument[]) => Promise<void>) | undefined;
 }
 
 /**
@@ -89,10 +123,13 @@ export async function insertDeleted(
   { documents }: Destination,
   collection: TrackedCollection,
   deleted: readonly RawDocument[],
-  settings: { readonly isInOrder?: boolean } = {},
+  { onTaken, ...settings }: InsertDeletedSettings = {},
 ): Promise<void> {
-  const [taken] = await documents.insert(collection.namespace, deleted, settings);
-  if (taken) throw orphanError(collection, idElement(taken));
+  const taken = await documents.insert(collection.namespace, deleted, settings);
+  const [first] = taken;
+  if (!first) return;
+  await onTaken?.(taken);
+  throw orphanError(collection, idElement(first));
 }
 
 /** The error for an `_id` that a shard refuses, though no document of that `_id` shows there. */

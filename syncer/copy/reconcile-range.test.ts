@@ -5,6 +5,7 @@ import { wholeRange } from '../../mongo/id-range.ts';
 import { idElement, type RawDocument, type RawElement } from '../../mongo/raw-bson.ts';
 import { decodeElement } from '../../mongo/raw-value.ts';
 import { ConcurrencyLimit, exactly } from '../../service/concurrency-limit.ts';
+import { SyncError } from '../../service/errors.ts';
 import { createLogger } from '../../service/logger.ts';
 import type { Destination } from '../destination/destination.ts';
 import type { WorkPace } from '../limits/pace.ts';
@@ -21,11 +22,23 @@ const nothing = async (): Promise<void> => {
 
 const namespace = { db: 'shop', coll: 'items' };
 
-/** Reconciles a collection of one document with a destination that has none, with a single slot for what is written. */
-function ground(failing: ReadonlySet<'delete' | 'insert'>) {
-  const document = BSON.serialize({ _id: 'a' });
-  const there = new Set<string>();
+interface Scene {
+  readonly failing?: ReadonlySet<'delete' | 'insert'>;
+  /** Documents of the source; one by default. */
+  readonly documents?: readonly RawDocument[];
+  /** The fields `k` of the documents that a shard of the destination refuses. */
+  readonly refused?: readonly number[];
+  readonly mergesShards?: boolean;
+  readonly checkDuplicateIds?: (_: unknown, ids: readonly RawElement[]) => Promise<void>;
+}
+
+/** Reconciles a collection with a destination that has none of it, with a single slot for what is written. */
+function ground({ failing = new Set(), refused = [], mergesShards = false, ...scene }: Scene) {
+  const { documents: all = [BSON.serialize({ _id: 'a' })], checkDuplicateIds = nothing } = scene;
+  const there: RawDocument[] = [];
+  const calls: string[] = [];
   const fail = (what: 'delete' | 'insert'): void => {
+    calls.push(what);
     if (failing.has(what)) throw new Error(`${what} has failed`);
   };
   const fingerprints = (present: readonly RawDocument[]) => () => ({
@@ -37,23 +50,33 @@ function ground(failing: ReadonlySet<'delete' | 'insert'>) {
     },
   });
   const source = {
-    kind: { checkDuplicateIds: nothing },
-    documents: { fingerprints: fingerprints([document]), read: () => [[document]] },
+    kind: {
+      checkDuplicateIds: async (_: unknown, ids: readonly RawElement[]) => {
+        calls.push('check');
+        await checkDuplicateIds(_, ids);
+      },
+    },
+    documents: { fingerprints: fingerprints(all), read: () => [all] },
   };
   const destination = {
     timeNow: nothing,
+    kind: { mergesShards: () => mergesShards },
     documents: {
       fingerprints: fingerprints([]),
       delete: async (_: unknown, ids: readonly RawElement[]) => {
         await Promise.resolve();
         fail('delete');
-        for (const id of ids) there.delete(String(decodeElement(id)));
+        for (const id of ids.map((each) => decodeElement(each)))
+          there.splice(0, there.length, ...there.filter((each) => idOf(each) !== id));
       },
       insert: async (_: unknown, documents: readonly RawDocument[]) => {
         await Promise.resolve();
         fail('insert');
-        for (const each of documents) there.add(String(decodeElement(idElement(each))));
-        return [];
+        const taken = documents.filter((each) =>
+          refused.includes(BSON.deserialize(each)['k'] as number),
+        );
+        there.push(...documents.filter((each) => !taken.includes(each)));
+        return taken;
       },
     },
   };
@@ -73,21 +96,25 @@ function ground(failing: ReadonlySet<'delete' | 'insert'>) {
   );
   const collection = {
     ...{ uuid: new UUID(), namespace, options: {}, shardKey: null, isAdopted: true },
-    ...{ sizeBytes: document.length, documentCount: 1 },
+    ...{ sizeBytes: 100, documentCount: all.length },
   } as unknown as TrackedCollection;
   const reconcile = async (): Promise<void> => {
     await AttemptFigures.during(monitor, async (figures) => {
       await reconciler.reconcile({ collection, from: namespace, range: wholeRange, figures });
     });
   };
-  return { reconcile, there, slots };
+  return { reconcile, there, calls, slots };
+}
+
+function idOf(document: RawDocument): unknown {
+  return decodeElement(idElement(document));
 }
 
 describe('RangeReconciler', () => {
   for (const what of ['delete', 'insert'] as const)
     it(`gives its slot back when its ${what} fails, so that the next attempt gets one`, async () => {
       const failing = new Set([what]);
-      const { reconcile, there, slots } = ground(failing);
+      const { reconcile, there, slots } = ground({ failing });
       await assert.rejects(reconcile(), { message: `${what} has failed` });
       const free = await Promise.race([
         slots.take(1),
@@ -97,6 +124,43 @@ describe('RangeReconciler', () => {
       free.giveBack();
       failing.clear();
       await reconcile();
-      assert.deepEqual([...there], ['a']);
+      assert.deepEqual(there.map(idOf), ['a']);
     });
+
+  describe('where documents of the source share an _id', () => {
+    const documents = [1, 2].map((k) => BSON.serialize({ _id: 'a', k }));
+    const duplicates = new SyncError('DuplicateIds', 'twice');
+    const checkDuplicateIds = async (): Promise<void> => {
+      await Promise.reject(duplicates);
+    };
+
+    it('brings them all if the destination has room for each on a shard', async () => {
+      const { reconcile, there, calls } = ground({ documents, checkDuplicateIds });
+      await reconcile();
+      assert.deepEqual(there, documents);
+      assert.deepEqual(calls, ['delete', 'insert']);
+    });
+
+    it('looks for them before it deletes anything if the destination has no shards', async () => {
+      const { reconcile, calls } = ground({ documents, checkDuplicateIds, mergesShards: true });
+      await assert.rejects(reconcile(), duplicates);
+      assert.deepEqual(calls, ['check']);
+    });
+
+    it('fails if a shard has room for only one, and tells that from an orphan', async () => {
+      const crowded = ground({ documents, checkDuplicateIds, refused: [2] });
+      await assert.rejects(crowded.reconcile(), duplicates);
+      const checked: unknown[] = [];
+      const orphan = ground({
+        documents: [BSON.serialize({ _id: 'a', k: 1 }), BSON.serialize({ _id: 'b', k: 2 })],
+        refused: [2],
+        checkDuplicateIds: async (_, ids) => {
+          checked.push(...ids.map((id) => decodeElement(id)));
+          await nothing();
+        },
+      });
+      await assert.rejects(orphan.reconcile(), { name: 'OrphanInTheWay' });
+      assert.deepEqual(checked, ['b'], 'only what was refused');
+    });
+  });
 });

@@ -15,7 +15,7 @@ import type { TrackedCollection } from '../store/records.ts';
 import type { AttemptFigures } from './attempt-figures.ts';
 import type { CopySlots } from './copy-slots.ts';
 import { FetchSize } from './fetch-size.ts';
-import { maxPutTogether, putIdsAsTheyAre } from './put-as-they-are.ts';
+import { maxPutTogether, putComparedIds } from './put-as-they-are.ts';
 
 /** What the reconciler reports to, and how it compares. */
 interface ReconcilerSettings {
@@ -185,7 +185,7 @@ export class RangeReconciler {
       try {
         // Before anything is deleted: how large they are is known once they are read.
         await pace.copy({ count: ids.length, bytes: 0 });
-        await putIdsAsTheyAre(this.#source, this.#destination, collection, ids, follower);
+        await putComparedIds(this.#source, this.#destination, collection, ids, follower);
       } finally {
         slot.giveBack();
       }

@@ -59,7 +59,7 @@ function ground(
       takeovers.push(sinceMs);
       await Promise.resolve();
     },
-    ...{ fixCommitTime: unused, yieldToPause: () => undefined },
+    ...{ fixCommitTime: unused, isLimited: () => false, yieldToPause: () => undefined },
     ...parts,
   });
   /** Lets the lease become due, and waits until the group has looked twice since. */
@@ -68,10 +68,13 @@ function ground(
     const before = world.looks;
     while (world.looks < before + 2) await setImmediate();
   };
-  const endPhase = (phase: SyncRecord['phase'] = 'restoring'): void => {
-    record = { ...record, phase };
+  const change = (changed: Partial<SyncRecord>): void => {
+    record = { ...record, ...changed };
   };
-  return { world, lease, group, takeovers, passes, endPhase, updates };
+  const endPhase = (phase: SyncRecord['phase'] = 'restoring'): void => {
+    change({ phase });
+  };
+  return { world, lease, group, takeovers, passes, change, endPhase, updates };
 }
 
 /** Counts how often something is done. */
@@ -198,6 +201,62 @@ describe('Group', () => {
     });
     assert.deepEqual(readsBefore, [2]);
     assert.deepEqual(updates, [[{ catalogEvent: place.text }, { catalogEvent: earlier }]]);
+  });
+
+  for (const isLimited of [false, true])
+    it(`waits for an instance before a change of the catalog, ${isLimited ? 'also' : 'not'} while a commit would be accepted`, async () => {
+      const stop = new AbortController();
+      const time = { nowMs: 0 };
+      const retryWarnings = new RetryWarnings(() => time.nowMs);
+      const { group, world } = ground(stop.signal, {
+        first: { instances: ['syncer', 'other'], received: [1, 1], catalogEvent: earlier },
+        store: {
+          saveArrival: async () => {
+            await Promise.resolve();
+          },
+          readInstances: async () => await Promise.resolve(new Map([['other', instance]])),
+        },
+        monitor: { retryWarnings, addRetry: () => undefined },
+        isLimited: () => isLimited,
+      });
+      const meeting = group.meet(place, async () => {
+        await Promise.reject(new Error('is not called'));
+      });
+      while (world.looks < 2) await setImmediate();
+      time.nowMs += 5_000;
+      const isWait = /^catalog change: waiting for 5 s: /;
+      assert.match(retryWarnings.warnings().join(), isWait);
+      if (isLimited) assert.deepEqual(retryWarnings.obstacles(), []);
+      else assert.match(retryWarnings.obstacles().join(), isWait);
+      stop.abort();
+      await assert.rejects(meeting);
+    });
+
+  it('lets no commit begin while another instance is paused', async () => {
+    const stop = new AbortController();
+    const time = { nowMs: 0 };
+    const retryWarnings = new RetryWarnings(() => time.nowMs);
+    const { group, passes, change } = ground(stop.signal, {
+      first: { instances: ['syncer', 'other'], received: [1, 1], paused: ['other'] },
+      store: {
+        saveArrival: async () => {
+          await Promise.resolve();
+        },
+        readInstances: async () => await Promise.resolve(new Map([['other', instance]])),
+      },
+      monitor: { retryWarnings, addRetry: () => undefined },
+    });
+    const watching = group.watch(stop.signal);
+    await passes();
+    time.nowMs += 5_000;
+    assert.deepEqual(retryWarnings.obstacles(), [
+      'other instances: waiting for 5 s: other (paused)',
+    ]);
+    change({ paused: [] });
+    await passes();
+    assert.deepEqual(retryWarnings.obstacles(), []);
+    stop.abort();
+    await assert.rejects(watching);
   });
 
   it('leaves out a change of the catalog that another instance has applied', async () => {

@@ -2,6 +2,7 @@ import { retrying, type RetryContext } from '../../mongo/retrying.ts';
 import { sleep } from '../../service/sleep.ts';
 import type { LiveSync } from '../store/live-sync.ts';
 import type { SyncStore } from '../store/store.ts';
+import { Attendance } from './attendance.ts';
 import type { Coordination, CoordinatorWork, Share } from './coordination.ts';
 import {
   changeWaitsFor,
@@ -31,6 +32,8 @@ export interface GroupParts extends RetryContext {
   readonly takeOver: (sinceMs: number) => Promise<void>;
   /** Fixes the time of a commit, once every instance has been given it. */
   readonly fixCommitTime: () => Promise<void>;
+  /** Whether limits hold the work of the instances back now. A commit lifts them. */
+  readonly isLimited: () => boolean;
   /** Ends the work if the sync is being paused. */
   readonly yieldToPause: () => void;
 }
@@ -83,7 +86,8 @@ export class Group implements Coordination {
     await this.#retrying(async () => {
       await store.saveArrival(place.text);
     });
-    await this.#until('catalog change', async (assembly) => {
+    const isObstacle = (): boolean => !this.#parts.isLimited();
+    const step = async (assembly: Assembly): Promise<string | undefined> => {
       const { catalogEvent } = assembly.sync;
       if (isSettled(assembly.sync, place)) return undefined;
       return await this.#coordinate(changeWaitsFor(assembly, place), async () => {
@@ -94,7 +98,8 @@ export class Group implements Coordination {
         });
         mine.isDone = true;
       });
-    });
+    };
+    await this.#until('catalog change', step, isObstacle);
     if (!mine.isDone) await this.#retrying(reloadCatalog);
   }
 
@@ -108,10 +113,14 @@ export class Group implements Coordination {
   }
 
   async watch(signal: AbortSignal): Promise<void> {
-    const { live, fixCommitTime } = this.#parts;
+    const { live, fixCommitTime, id, monitor } = this.#parts;
+    const attendance = new Attendance(id);
+    using warning = monitor.retryWarnings.watch('other instances', 'waiting');
     for (;;) {
       await this.#retrying(async () => {
-        await this.#look();
+        const missing = attendance.missing(await this.#look());
+        if (missing === undefined) warning.clear();
+        else warning.set(missing);
         if (this.#lease.isHeld && isTimeOfCommitDue(live.stored))
           await this.#whileCoordinator(fixCommitTime);
       });
@@ -138,17 +147,21 @@ export class Group implements Coordination {
     return 'this instance, the coordinator, is not done';
   }
 
-  /** Reads the state of all instances repeatedly, until nothing is waited for. */
+  /**
+   * Reads the state of all instances repeatedly, until nothing is waited for.
+   * @param isObstacle - whether a commit would wait for it as well.
+   */
   async #until(
     work: string,
     step: (assembly: Assembly) => Promise<string | undefined>,
+    isObstacle: () => boolean = () => true,
   ): Promise<void> {
     const { monitor, signal, yieldToPause } = this.#parts;
     using warning = monitor.retryWarnings.watch(work, 'waiting');
     for (;;) {
       const reason = await step(await this.#retrying(async () => await this.#look()));
       if (reason === undefined) return;
-      warning.set(reason);
+      warning.set(reason, isObstacle());
       yieldToPause();
       await sleep(waitMs, signal);
     }

@@ -43,7 +43,7 @@ export class CommitGate {
       sentAgeMs: sent?.command === 'commit' ? performance.now() - sent.sentMs : null,
       isCommitInHand: commands.isCommitInHand,
       otherCommand: commands.otherInHand,
-      retryWarnings: monitor.retryWarnings.warnings(),
+      retryWarnings: monitor.retryWarnings.obstacles(),
       leftIndexes: monitor.leftIndexes,
       isWorking: worker.isWorking,
       isShared,

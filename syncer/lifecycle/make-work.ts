@@ -120,7 +120,7 @@ async function claim(
 }
 
 function coordinationOf(
-  { live, options }: WorkParts,
+  { live, options, pace }: WorkParts,
   { yieldToPause }: WorkTerms,
   working: RetryContext,
   store: SyncStore,
@@ -142,6 +142,7 @@ function coordinationOf(
     fixCommitTime: async () => {
       await runOf().fixCommitTime();
     },
+    isLimited: () => pace.isLimited,
     yieldToPause: () => {
       yieldToPause();
       working.signal.throwIfAborted();

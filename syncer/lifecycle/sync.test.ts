@@ -155,6 +155,18 @@ describe('Sync', () => {
     });
   });
 
+  it('is not repaired before every instance was started, and goes on with a repair that some were given', async () => {
+    const { sync } = syncOf({ ...shared, received: [1, 0], formerState: 'IDLE' });
+    await assert.rejects(sync.repair('hashes', undefined), {
+      ...{ name: 'InvalidStateTransition', message: /: send start to other first$/ },
+    });
+    const repair = { command: 'repair', commandCount: 2, formerState: 'RUNNING' } as const;
+    const again = syncOf({ ...shared, ...repair, received: [2, 1] });
+    await assert.rejects(again.sync.repair('hashes', undefined), {
+      message: /the test refuses it/,
+    });
+  });
+
   it('is worked on again if the store refuses its repair', async () => {
     const { sync, world } = syncOf(running);
     await assert.rejects(sync.repair('hashes', undefined), { message: /the test refuses it/ });

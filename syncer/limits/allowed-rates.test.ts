@@ -95,13 +95,11 @@ describe('allowedRates', () => {
   describe('while the oplog is short', () => {
     const short = { oplogState: 'short', oplogSecondsLeft: 900 } as const;
 
-    it('lets the changes pass, and says so', () => {
+    it('lets the changes pass, with the copy of a collection that they wait for, and says so', () => {
       const { rates, warnings } = allowedRates(situation(short));
-      assert.equal(rates.changesPerSecond, undefined);
-      assert.equal(rates.copyBytesPerSecond, 3_000_000);
-      assert.equal(rates.concurrentBatches, undefined);
+      assert.deepEqual(rates, nothing);
       assert.deepEqual(warnings, [
-        'limits: the oplog of cluster0 runs short: maxChangesPerSecond and maxConcurrentBatches do not apply until the oplog lasts long enough again (oplogFirst)',
+        'limits: the oplog of cluster0 runs short: maxChangesPerSecond and maxConcurrentBatches and maxCopyBytesPerSecond and maxCopyDocumentsPerSecond do not apply until the oplog lasts long enough again (oplogFirst)',
       ]);
     });
 
@@ -109,7 +107,11 @@ describe('allowedRates', () => {
       const copying = situation({ ...short, ...of('RUNNING', 'copy'), brakes: [lag] });
       const { rates, brakes } = allowedRates(copying);
       assert.deepEqual([rates.changesPerSecond, rates.concurrentBatches], [300, 10]);
-      assert.deepEqual(brakes.changes, [lag]);
+      assert.deepEqual(
+        [rates.copyBytesPerSecond, rates.copyDocumentsPerSecond],
+        [3_000_000, 3_000],
+      );
+      assert.deepEqual(brakes, { copy: [lag], changes: [lag] });
     });
 
     it('lets as many batches pass as the destination bears, if only those are limited', () => {
@@ -138,9 +140,11 @@ describe('allowedRates', () => {
       );
     });
 
-    it('says nothing of a limit that there is not', () => {
-      const limits = { maxCopyBytesPerSecond: 2_000_000 };
-      assert.deepEqual(allowedRates(situation({ ...short, limits })).warnings, []);
+    it('says nothing of a limit that there is not, nor of a copy that stays limited but may not be under way', () => {
+      assert.deepEqual(allowedRates(situation({ ...short, limits: {} })).warnings, []);
+      const limits = { maxCopyBytesPerSecond: 2_000_000, oplogFirst: false };
+      const { rates, warnings } = allowedRates(situation({ ...short, limits }));
+      assert.deepEqual([rates.copyBytesPerSecond, warnings], [2_000_000, []]);
     });
   });
 
@@ -227,13 +231,13 @@ describe('allowedRates, by what is measured,', () => {
 
   it('yields to a short oplog, except for the disk', () => {
     const { brakes, warnings } = allowedRates(situation(short));
-    assert.deepEqual(brakes.changes, [disk]);
+    assert.deepEqual(brakes, { copy: [disk], changes: [disk] });
     assert.match(
       warnings.join('; '),
       /^limits: the oplog of cluster0 runs short: holdBack\.maxReplicationLagSeconds does not apply until .*; limits: the oplog of cluster0 runs short, and holdBack\.minFreeDiskPercent stays \(a full disk would end both\): the sync is about to be lost/,
     );
     const before = allowedRates(situation({ ...short, brakes: [{ ...lag, value: undefined }] }));
-    assert.deepEqual([before.brakes.changes, before.warnings], [[], []]);
+    assert.deepEqual([before.brakes, before.warnings], [free, []]);
   });
 
   it('does not yield with oplogFirst: false, nor in the copy, and says what that leads to', () => {

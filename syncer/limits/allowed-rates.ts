@@ -67,10 +67,11 @@ const free: Allowance['brakes'] = { copy: [], changes: [] };
  * How much an instance may do now. The instances divide what is requested for all of them, and never do more together. Nothing is
  * limited once a commit has been accepted: the applications wait for its end.
  *
- * A limit never lets the oplog run out silently: the limits of the changes and of batches yield while changes are applied and the
- * oplog is short, unless `oplogFirst` is false, and a warning says so. While nobody can tell how long it lasts, they do not, and a
- * warning says that. The limits of the copy stay, and a warning says what they lead to. Brakes are treated alike, but for that of the
- * disk: a full disk ends the destination, and with it the sync.
+ * A limit never lets the oplog run out silently: all limits yield while changes are applied and the oplog is short, unless
+ * `oplogFirst` is false, and a warning says so. Those of the copy do, too: a change of the catalog may copy a collection, which all
+ * changes after it wait for. While nobody can tell how long the oplog lasts, they do not, and a warning says that. During the initial
+ * copy its limits stay, and a warning says what they lead to. Brakes are treated alike, but for that of the disk: a full disk ends the
+ * destination, and with it the sync.
  */
 export function allowedRates(situation: LimitSituation): Allowance {
   const { limits, view } = situation;
@@ -92,13 +93,11 @@ export function allowedRates(situation: LimitSituation): Allowance {
   };
   const doesYield =
     situation.oplogState === 'short' && view.phase === 'changes' && limits.oplogFirst !== false;
-  const rates = doesYield
-    ? { ...asked, changesPerSecond: undefined, concurrentBatches: undefined }
-    : asked;
-  const brakes = {
-    copy: situation.brakes,
-    changes: doesYield ? situation.brakes.filter(({ limit }) => isOfDisk(limit)) : situation.brakes,
-  };
+  const rates = doesYield ? unlimited : asked;
+  const holding = doesYield
+    ? situation.brakes.filter(({ limit }) => isOfDisk(limit))
+    : situation.brakes;
+  const brakes = { copy: holding, changes: holding };
   const warning = warningOf(situation, asked);
   const zones = situation.unknownTimeZones.map(
     (timeZone) =>
@@ -182,15 +181,17 @@ function warningOf(
   asked: AllowedRates,
 ): string | undefined {
   const oplog = `the oplog of ${view?.source.name ?? 'the source'}`;
-  const yielding = yieldingOf(limits);
+  const isShort = view?.phase === 'changes' && oplogState === 'short';
+  const doesYield = limits.oplogFirst !== false;
+  const yielding = requestedOf(limits, isShort && doesYield ? limitNames : changeLimitNames);
   const names = yielding.join(' and ');
   const [does, stays] = yielding.length > 1 ? ['do', 'stay'] : ['does', 'stays'];
-  if (yielding.length > 0 && limits.oplogFirst !== false) {
+  if (yielding.length > 0 && doesYield) {
     if (oplogState === 'hidden' || oplogState === 'unknown')
       return `limits: ${names} ${does} not yield to ${oplog}: ${unknownBecause[oplogState]}`;
-    if (view?.phase === 'changes' && oplogState === 'short')
+    if (isShort)
       return `limits: ${oplog} runs short: ${names} ${does} not apply until the oplog lasts long enough again (oplogFirst)`;
-  } else if (yielding.length > 0 && view?.phase === 'changes' && oplogState === 'short') {
+  } else if (yielding.length > 0 && isShort) {
     return `limits: ${oplog} runs short, and ${names} ${stays} (oplogFirst: false): the sync is about to be lost; raise the limit, or enlarge the oplog (replSetResizeOplog)`;
   }
   const seconds = view?.phase === 'copy' && copyLeft ? copySecondsLeft(copyLeft, asked) : null;
@@ -204,9 +205,19 @@ const unknownBecause = {
   unknown: 'it or its statistics cannot be read (local.oplog.rs)',
 } as const;
 
-/** The limits that were requested, and that yield to a short oplog. */
-function yieldingOf(limits: LimitsNow): string[] {
-  const names = ['maxChangesPerSecond', 'maxConcurrentBatches'] as const;
+/** What limits changes whenever they are applied, and with what limits the collections that they copy. */
+const changeLimitNames = ['maxChangesPerSecond', 'maxConcurrentBatches'] as const;
+const limitNames = [
+  ...changeLimitNames,
+  'maxCopyBytesPerSecond',
+  'maxCopyDocumentsPerSecond',
+] as const;
+
+/** Those of the limits that were requested. */
+function requestedOf<T extends (typeof limitNames)[number]>(
+  limits: LimitsNow,
+  names: readonly T[],
+): T[] {
   return names.filter((name) => limits[name] !== undefined);
 }
 

@@ -51,6 +51,15 @@ describe('Pace', () => {
     void held;
   });
 
+  it('is limited by what was requested until a commit lifts it', () => {
+    assert.equal(paceOf({}).pace.isLimited, false);
+    const { pace, now } = paceOf({ maxChangesPerSecond: 1 });
+    assert.equal(pace.isLimited, true);
+    Object.assign(now, { view: { ...now.view, state: 'COMMITTING' } });
+    pace.update();
+    assert.equal(pace.isLimited, false);
+  });
+
   it('lets everything that waits pass once the commit is accepted', async () => {
     const { pace, now } = paceOf({ maxChangesPerSecond: 1, maxCopyBytesPerSecond: 2_000_000 });
     const waiting = [pace.apply(5_000, signal), pace.copy({ count: 1, bytes: 1e9 }, signal)];

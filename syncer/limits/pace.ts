@@ -88,6 +88,11 @@ export class Pace {
     return this.#held.changes.isHeld;
   }
 
+  /** Whether anything is limited now: each instance works within its share of the limits, and measures the same servers. */
+  get isLimited(): boolean {
+    return rateNames.some((name) => this.rate(name) !== undefined);
+  }
+
   /** Seconds for which something was held back by this process, in total. */
   heldSeconds(kind: PacedKind): number {
     return this.#held[kind].totalMs / 1000;

@@ -184,7 +184,8 @@ export function workWaitsFor(
   return `${described.join(' and ')} ${waited.length === 1 ? 'has' : 'have'} not ${what}`;
 }
 
-function obstacleOf(
+/** What keeps an instance from its work, in parentheses; empty if nothing is known to. @param nowMs - by the clock of its heartbeats. */
+export function obstacleOf(
   { failure, paused }: SyncRecord,
   id: string,
   instance: InstanceRecord | undefined,

@@ -170,15 +170,22 @@ export class LiveSync {
 
   /**
    * Makes sure that this instance can be given a command of the group: none that the others have not been given, while there is
-   * a command that it has not been given.
+   * a command that it has not been given; and no repair while others have not been given the start, which would be refused from then on.
    * @throws SyncError InvalidStateTransition.
    */
   requireReceivable(command: GroupCommand): void {
     const { command: last } = this.stored;
-    if (this.hasThisInstanceCommand || last === command) return;
+    if (last === command) return;
+    if (!this.hasThisInstanceCommand)
+      throw new SyncError(
+        'InvalidStateTransition',
+        `another instance received ${last}, and this one did not: send it ${last}, not ${command}`,
+      );
+    const missing = instancesWithoutCommand(this.stored);
+    if (command !== 'repair' || missing.length === 0) return;
     throw new SyncError(
       'InvalidStateTransition',
-      `another instance received ${last}, and this one did not: send it ${last}, not ${command}`,
+      `repair is allowed once every instance received ${last}: send ${last} to ${missing.join(' and ')} first`,
     );
   }
 

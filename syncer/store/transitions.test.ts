@@ -64,6 +64,18 @@ describe('transitions', () => {
     assert.equal(nameOf('repair', stopped(superseded)), superseded);
   });
 
+  it('repair in COMMITTING is refused with what to do, whether or not the sync has stopped', () => {
+    const committing = { ...everythingHolds, state: 'COMMITTING' } as const;
+    const failure = new SyncError('OplogRolledOver', 'forgotten');
+    const remedy = /once a commit was accepted, .* the destination Keep, .*initialData: Present/;
+    for (const [situation, name] of [
+      [committing, 'InvalidStateTransition'],
+      [{ ...committing, failure }, 'OplogRolledOver'],
+    ] as const)
+      assert.throws(() => stateAfter('repair', situation), { name, message: remedy });
+    assert.throws(() => stateAfter('resume', { ...committing, failure }), failure);
+  });
+
   it('commit needs the initial copy, reverse a reversible sync', () => {
     const running = { ...everythingHolds, state: 'RUNNING' } as const;
     assert.equal(nameOf('commit', { ...running, canCommit: false }), 'CannotCommitYet');

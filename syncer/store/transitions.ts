@@ -48,6 +48,10 @@ const transitions: Readonly<Record<Command, Transition>> = {
 const fixedOptions =
   '. The options of a sync and its filter are fixed: to change them, start over with an empty destination';
 
+/** What remains of a repair once a commit was accepted, which cannot be taken back. */
+const insteadOfRepair =
+  'once a commit was accepted, no repair is possible: end the sync by a reset with the destination Keep, then start it with initialData: Present, which copies only what differs';
+
 /**
  * The state that a command leads to.
  * @throws SyncError InvalidStateTransition; what stopped the sync, for every command to a sync that has failed;
@@ -55,8 +59,11 @@ const fixedOptions =
  */
 export function stateAfter(command: Command, situation: Situation): SyncState {
   const { from, to } = transitions[command];
-  if (situation.failure && command !== 'start' && !isRepair(command, situation))
-    throw situation.failure;
+  const { failure } = situation;
+  if (failure && command !== 'start' && !isRepair(command, situation))
+    throw command === 'repair' && situation.state === 'COMMITTING'
+      ? new SyncError(failure.name, `${failure.message}; ${insteadOfRepair}`, { cause: failure })
+      : failure;
   if (situation.state !== from) throw notAllowed(command, situation.state);
   if (command === 'commit' && !situation.canCommit && situation.versionRefusal)
     throw situation.versionRefusal;
@@ -83,9 +90,15 @@ function isRepair(command: Command, { state, failure }: Situation): boolean {
 /** Why a command is not accepted in another state than its own: InvalidStateTransition. */
 export function notAllowed(command: Command, state: SyncState): SyncError {
   const { from } = transitions[command];
+  const hint =
+    command === 'start'
+      ? fixedOptions
+      : command === 'repair' && state === 'COMMITTING'
+        ? `: ${insteadOfRepair}`
+        : '';
   return new SyncError(
     'InvalidStateTransition',
-    `${command} is allowed in ${from}; the state is ${state}${command === 'start' ? fixedOptions : ''}`,
+    `${command} is allowed in ${from}; the state is ${state}${hint}`,
   );
 }
 

@@ -190,9 +190,10 @@ describe('several instances on one sync', () => {
     await using instances = await syncing();
     const [one, other] = instances.all;
     assert.ok(one && other);
-    assert.equal((await other.post('pause', {})).status, 200);
-    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false);
     await one.waitFor(({ canCommit }) => canCommit);
+    assert.equal((await other.post('pause', {})).status, 200);
+    // Soon: after a few seconds none would accept it, as it would wait for the one that is paused.
+    await other.waitFor(({ commitUnderWay }) => commitUnderWay === false);
     await one.commit();
     const taken = `other instances have accepted it; send it to ${second}, too`;
     const told = await other.waitFor(({ warnings }) => hasWarning(warnings, taken));
