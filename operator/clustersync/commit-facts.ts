@@ -53,6 +53,7 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
   const { clusterSync, nowMs, isUnclaimed, isToBeginAgain } = input;
   const { metadata, spec, status } = clusterSync;
   const { commit: options, state, direction } = spec;
+  const isByHand = isAskedForByHand(clusterSync, world.hold);
   return {
     nowMs,
     options,
@@ -60,11 +61,12 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
     holder: holderOf(clusterSync),
     optionsHash: hashOfOptions(options),
     isAskedFor:
-      options.mode === 'Automatic' &&
+      (options.mode === 'Automatic' || isByHand) &&
       state !== 'Paused' &&
       metadata.deletionTimestamp === undefined &&
       !isUnclaimed &&
       !isToBeginAgain,
+    isByHand,
     commit: progressOfCommit(input, world.hold),
     isCarriedOut: isCarriedOut(input, world.hold),
     obstacle: obstacleOf(input, options, world),
@@ -74,9 +76,14 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
   };
 }
 
+/** Whether a person asks for a commit while workloads are held: see `isByHand` in {@link CommitFacts}. */
+function isAskedForByHand({ spec }: ClusterSync, hold: Hold | undefined): boolean {
+  return hold !== undefined && spec.commit.mode === 'Manual' && spec.state === 'Committed';
+}
+
 /** What the status says about an automatic commit. */
 export function commitStatus(
-  { hold, options, missedHash }: CommitFacts,
+  { hold, options, isByHand, missedHash }: CommitFacts,
   plan: CommitPlan | undefined,
 ): ClusterSyncStatus['commit'] {
   // While the operator does nothing, what it missed stays missed.
@@ -85,7 +92,8 @@ export function commitStatus(
   return {
     ...(hold && {
       heldSince: secondTime(hold.sinceMs),
-      ...(hold.ending === undefined &&
+      ...(!isByHand &&
+        hold.ending === undefined &&
         hold.commitSentMs === undefined && { deadline: secondTime(deadlineMs(hold, options)) }),
       workloads: hold.workloads.map(({ kind, name, replicas }) => ({ kind, name, replicas })),
     }),
@@ -155,6 +163,7 @@ function obstacleOf(
   if (commitCause || isElsewhere || isSent || isTooSoon) return { cause: undefined };
   if (!canCommit) return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   if (!finding.isConfirmed) return waiting('WaitingForCanCommit', textUntilConfirmed);
+  if (isAskedForByHand(clusterSync, hold)) return undefined;
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
     const lag = lagTimeSeconds === undefined ? 'unknown' : `${lagTimeSeconds} s`;
     const message = `the lag is ${lag}: the commit waits for a lag of at most ${options.maxLagSeconds} s`;

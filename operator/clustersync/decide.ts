@@ -160,10 +160,12 @@ export function decide(given: ClusterSync, world: World): Decision {
       ? undefined
       : finalizersWanted(clusterSync, reset);
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
-  const mayCommit = plan?.step.kind === 'send';
+  const { commit, state } = clusterSync.spec;
+  const isCommitDue =
+    commit.mode === 'Automatic' || facts.hold ? plan?.step.kind === 'send' : state === 'Committed';
   const commands = isClaimed
     ? commandsFor(clusterSync, { reset, repair }, isHandsOff || isDry(dryRun), {
-        ...{ views, source: finding, nowMs, mayCommit },
+        ...{ views, source: finding, nowMs, isCommitDue },
         isRepairAwaited: repair.kind === 'under way',
       })
     : [];
