@@ -175,8 +175,10 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
     choice === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
   if (commit === 'done') return after(options.workloadsAfterCommit);
   // Of an attempt that was given up, nothing is stopped again for a commit by hand.
-  if (commit === 'taken')
-    return hold.ending === undefined ? (keepDown(hold, workloads) ?? nothing) : nothing;
+  if (commit === 'taken') {
+    const isOfAttempt = hold.ending === undefined || hold.commitSentMs !== undefined;
+    return isOfAttempt ? (keepDown(hold, workloads) ?? nothing) : nothing;
+  }
   if (hold.afterCommit !== undefined) {
     // It was carried out, whatever was requested since: a reversal, for example. While nobody answers, that may not be over.
     const isOver = commit === 'none' || facts.direction !== hold.direction;
@@ -185,11 +187,14 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
   const end = endOf(facts, hold);
   if (facts.isByHand && end === undefined && hold.ending !== undefined)
     return record(continued(hold));
-  if (hold.ending === 'DeadlineMissed') return backFromMissed(facts, hold, workloads);
-  if (hold.ending !== undefined) return wayBack(hold, workloads);
-  if (end === undefined) return planDown(facts, hold, workloads);
-  const isSafe = hold.commitSentMs === undefined || commit === 'none';
-  return isSafe ? record({ ...hold, ending: end }) : waiting(unknownOutcome);
+  if (hold.ending === undefined)
+    return end === undefined ? planDown(facts, hold, workloads) : record({ ...hold, ending: end });
+  // An instance that falls silent after that does not keep the applications at zero.
+  if (hold.commitSentMs !== undefined)
+    return commit === 'none' ? record(withoutCommit(hold)) : waiting(unknownOutcome);
+  return hold.ending === 'DeadlineMissed'
+    ? backFromMissed(facts, hold, workloads)
+    : wayBack(hold, workloads);
 }
 
 /**
@@ -273,6 +278,11 @@ function endOf(
 
 /** An attempt that was abandoned, and is not any longer. */
 function continued({ ending: _ending, ...hold }: Hold): Hold {
+  return hold;
+}
+
+/** An attempt whose commit is known not to be under way. */
+function withoutCommit({ commitSentMs: _commitSentMs, ...hold }: Hold): Hold {
   return hold;
 }
 
