@@ -46,6 +46,8 @@ export interface CommitInput {
   readonly isUnclaimed: boolean;
   /** Whether the sync is about to start over: it is being ended to start over, or its repair is requested. */
   readonly isToBeginAgain: boolean;
+  /** Whether the sync has been ended to start over, and was not started since. */
+  readonly isSyncEnded: boolean;
 }
 
 /** What the next step of an automatic commit depends on. */
@@ -112,14 +114,14 @@ function isCarriedOut({ assessment }: CommitInput, hold: Hold | undefined): bool
 }
 
 function progressOfCommit(
-  { clusterSync, assessment, instances, nowMs }: CommitInput,
+  { clusterSync, assessment, instances, isSyncEnded, nowMs }: CommitInput,
   hold: Hold | undefined,
 ): CommitProgress {
   if (isCommittedIn(clusterSync)) return 'done';
   if (assessment.stages.some((stage) => isAtLeast(stage, 'committing'))) return 'taken';
   const sentMs = hold?.commitSentMs ?? -Infinity;
   const isNone = instances.every(
-    ({ observation }) => observation && provesNoCommit(observation, sentMs, nowMs),
+    ({ observation }) => observation && provesNoCommit(observation, sentMs, nowMs, isSyncEnded),
   );
   return isNone && instances.length > 0 ? 'none' : 'unknown';
 }
@@ -128,11 +130,13 @@ function progressOfCommit(
  * Whether an instance's answer proves that it has no commit that may still be carried out: the instance says so itself, and was asked after
  * every request was answered or lost. A failed request proves nothing, and neither does the state RUNNING.
  * @param sentMs - when the intent to send a commit was last recorded.
+ * @param isSyncEnded - whether its sync has ended: then one that knows of no sync has no commit.
  */
 export function provesNoCommit(
   observation: Observation<SyncerProgress, SyncerCommand>,
   sentMs: number,
   nowMs: number,
+  isSyncEnded = false,
 ): boolean {
   if (observation.unreachable || !isCurrent(observation, nowMs)) return false;
   const { answer, command, askedMs } = observation;
@@ -140,7 +144,7 @@ export function provesNoCommit(
   const commit = lastOf(observation, 'commit');
   const endedMs = commit === undefined || commit.kind === 'sending' ? 0 : commit.endedMs;
   if (askedMs <= Math.max(endedMs, sentMs + commitSettledMs)) return false;
-  return tellsNoCommit(answer.progress);
+  return tellsNoCommit(answer.progress) || (isSyncEnded && answer.progress.state === 'IDLE');
 }
 
 /** Whether an instance has refused a commit, and is not sent it again yet. */

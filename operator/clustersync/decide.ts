@@ -40,6 +40,7 @@ import {
   asBegun,
   assessedForReset,
   finalizersWanted,
+  isEndedBefore,
   planReset,
   withReset,
   type ResetPlan,
@@ -150,7 +151,9 @@ export function decide(given: ClusterSync, world: World): Decision {
   const facts = commitFacts(
     {
       ...{ ...input, assessment, isUnclaimed },
-      isToBeginAgain: reset.kind === 'under way' || repair.kind === 'under way',
+      isToBeginAgain:
+        reset.kind === 'under way' || reset.kind === 'done' || repair.kind === 'under way',
+      isSyncEnded: reset.kind === 'done' || isEndedBefore(clusterSync),
     },
     world.commit,
   );

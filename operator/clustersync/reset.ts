@@ -197,7 +197,8 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     input.views.some(hasFoundOther) ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
-    isEndedBefore(clusterSync) ||
+    // The source is recorded before anything starts.
+    (isEndedBefore(clusterSync) && clusterSync.status?.source === undefined) ||
     isWithoutSync(input);
   const isLeft = input.isOfOther && clusterSync.status?.startedAt !== undefined;
   return isNothing
@@ -230,13 +231,9 @@ function isInUse(clusterSync: ClusterSync, { reported }: Pick<Assessment, 'repor
   return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);
 }
 
-/** Whether the sync was started over and has not begun: the source is recorded before anything starts. */
-function isEndedBefore({ status }: ClusterSync): boolean {
-  return (
-    status?.startOver?.state === 'Done' &&
-    status.source === undefined &&
-    status.startedAt === undefined
-  );
+/** Whether the sync has been ended to start over, and is not known to have begun. */
+export function isEndedBefore({ status }: ClusterSync): boolean {
+  return status?.startOver?.state === 'Done' && status.startedAt === undefined;
 }
 
 /** Whether every instance has just reported that it knows of no sync. */
