@@ -134,12 +134,13 @@ export function withReset(
       const { token } = plan.cause;
       if (plan.kind === 'under way')
         return { ...status, startOver: seen(former, token, 'Resetting') };
-      // Everything else was about the previous sync; the source is examined again.
-      const { observedGeneration, phase, conditions } = status;
+      // Everything else was about the previous sync; the source is examined again. What was missed of a commit stays missed.
+      const { observedGeneration, phase, conditions, commit } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),
         ...(phase !== undefined && { phase }),
         ...(conditions !== undefined && { conditions }),
+        ...(commit !== undefined && { commit }),
         startOver: seen(former, token, 'Done'),
       };
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ClusterSyncStatus } from '../api/clustersync.ts';
+import { hashOfOptions } from '../commit/hold.ts';
 import { commitSettledMs } from '../commit/plan.ts';
 import { findCondition } from '../kube/conditions.ts';
 import { nowMs } from '../operand/testing/running-pod.ts';
@@ -40,5 +41,14 @@ describe('spec.startOver after a commit that was sent, and not carried out', () 
     assert.equal(commit.kind, 'none');
     const ready = findCondition(status.conditions, 'Ready');
     assert.equal(ready?.reason, 'CommitUnknown');
+  });
+});
+
+describe('spec.startOver after a missed deadline', () => {
+  it('stops nothing again for the same options', () => {
+    const missedOptions = hashOfOptions(withWeb);
+    const { status } = decideIn(reset, spec, {}, { ...resetting, commit: { missedOptions } });
+    assert.equal(status.startOver?.state, 'Done');
+    assert.deepEqual(status.commit, { missedOptions });
   });
 });
