@@ -232,6 +232,7 @@ export function decide(given: ClusterSync, world: World): Decision {
     commands: start.commands,
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
+    isReset: reset.kind === 'done' && reset.isReset,
     isLeft: reset.kind === 'done' && reset.isLeft,
     commit: plan?.step ?? stepBeforePublishing(facts) ?? { kind: 'none' },
     status,
