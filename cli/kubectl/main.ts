@@ -93,6 +93,7 @@ export const showSync: Run<SyncStatusOptions> = async (options, _logger, signal,
 export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [name = '']) => {
   const kubectl = new Kubectl(options);
   const isTerminal = isOutTerminal();
+  const unequal = new Set<string>();
   let last = '';
   for (;;) {
     const { sync, verifications: own } = await readOne(kubectl, name, signal);
@@ -100,7 +101,7 @@ export const watchSync: Run<ClusterOptions> = async (options, _logger, signal, [
     if (isTerminal) await writeDrawn(clearScreen);
     if (isTerminal || text !== last) await writeOut(text);
     last = text;
-    const exitCode = watchEnd(sync, own);
+    const exitCode = watchEnd(sync, own, unequal);
     if (exitCode !== undefined) return exitCode;
     await sleep(watchMs, signal);
   }

@@ -29,7 +29,22 @@ describe('watchEnd', () => {
   ] as const;
   for (const [what, sync, verifications, expected] of cases) {
     it(`is ${String(expected)} for ${what}`, () => {
-      assert.equal(watchEnd(readSync(sync), verifications.map(readVerification)), expected);
+      const unequal = new Set<string>();
+      const read = verifications.map(readVerification);
+      assert.equal(watchEnd(readSync(sync), read, unequal), expected);
     });
   }
+
+  it('is 1 once a verification has disappeared without having been seen to be equal', () => {
+    const sync = readSync(committed);
+    for (const [seen, expected] of [
+      [object('Failed', 'False'), 1],
+      [object('Checking', 'Unknown'), 1],
+      [equal, 0],
+    ] as const) {
+      const unequal = new Set<string>();
+      watchEnd(sync, [readVerification(seen)], unequal);
+      assert.equal(watchEnd(sync, [], unequal), expected);
+    }
+  });
 });

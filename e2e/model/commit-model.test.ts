@@ -17,7 +17,7 @@ describe('the model of an automatic commit (decision 24)', function () {
     majority === 'committed' && isDoneOnRecord;
 
   it('has as many states as when it was written', () => {
-    assert.equal(states.size, 64_784);
+    assert.equal(states.size, 121_964);
   });
 
   it('never has an application that was given back and a commit that was carried out', () => {

@@ -154,6 +154,7 @@ function factsOf(model: Model): CommitFacts {
     options,
     optionsHash: 'hash',
     isAskedFor,
+    isByHand: false,
     direction: 'Forward',
     commit: progressOf(model, held?.commitSentMs ?? -Infinity),
     // The hold of the model does not have what becomes of the workloads after that.

@@ -295,7 +295,11 @@ describe('a ClusterSync that is committed automatically', () => {
 
   it('gives nothing back while it cannot be known whether the commit was taken', () => {
     const spec = { commit: withWeb };
-    const hold = holdOf(withWeb, { sinceMs: 0, commitSentMs: nowMs - 60_000 });
+    const hold = holdOf(withWeb, {
+      sinceMs: 0,
+      ending: 'DeadlineMissed',
+      commitSentMs: nowMs - 60_000,
+    });
     const doubtful = [
       { answer: changes, unreachable: { sinceMs: nowMs - 1_000, description: '' } },
       { answer: changes, command: { name: 'commit', kind: 'sending' } },

@@ -21,8 +21,8 @@ export interface InstanceCommand {
 export interface CommandInput {
   readonly views: readonly InstanceView[];
   readonly source: SourceFinding;
-  /** Whether an automatic commit is ready to be sent. */
-  readonly mayCommit: boolean;
+  /** Whether a commit is asked for, and an automatic one, or one while workloads are held, is ready to be sent. */
+  readonly isCommitDue: boolean;
   /** Whether a repair is requested: it comes before a commit. */
   readonly isRepairAwaited: boolean;
   readonly nowMs: number;
@@ -31,9 +31,9 @@ export interface CommandInput {
 /** What to send now, to all instances at the same time. */
 export function commandsOf(
   clusterSync: ClusterSync,
-  { views, source, mayCommit, isRepairAwaited, nowMs }: CommandInput,
+  { views, source, isCommitDue, isRepairAwaited, nowMs }: CommandInput,
 ): InstanceCommand[] {
-  const { state, direction, commit } = clusterSync.spec;
+  const { state, direction } = clusterSync.spec;
   if (isCommittedIn(clusterSync)) return [];
   const digest = wantedDigest(clusterSync);
   // Even an old answer counts: all instances have the same sync.
@@ -62,8 +62,7 @@ export function commandsOf(
   const canCommit = progresses.every(
     (progress) => progress?.canCommit && !isTheOtherWay(progress, direction),
   );
-  const isAskedFor = commit.mode === 'Automatic' ? mayCommit : state === 'Committed';
-  const isWanted = isAskedFor && !isRepairAwaited;
+  const isWanted = isCommitDue && !isRepairAwaited;
   const isCommitCalledFor =
     isCommitting || lacking.length > 0 || (isWanted && canCommit && source.isConfirmed);
   // All are to be started at the same time, so missing ones are waited for.

@@ -64,7 +64,14 @@ describe('the facts of an automatic commit', () => {
     const input = { clusterSync: sync, nowMs, finding, instances };
     const assessment = assess({ ...input, ...untroubled });
     return commitFacts(
-      { ...input, assessment, isUnclaimed: false, isToBeginAgain: false, ...parts },
+      {
+        ...input,
+        assessment,
+        isUnclaimed: false,
+        isToBeginAgain: false,
+        isSyncEnded: false,
+        ...parts,
+      },
       { hold: holdOf(automatic), workloads: undefined, verifications: [], isHeardOf: () => true },
     );
   }

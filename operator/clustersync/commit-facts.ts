@@ -46,6 +46,8 @@ export interface CommitInput {
   readonly isUnclaimed: boolean;
   /** Whether the sync is about to start over: it is being ended to start over, or its repair is requested. */
   readonly isToBeginAgain: boolean;
+  /** Whether the sync has been ended to start over, and was not started since. */
+  readonly isSyncEnded: boolean;
 }
 
 /** What the next step of an automatic commit depends on. */
@@ -53,6 +55,7 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
   const { clusterSync, nowMs, isUnclaimed, isToBeginAgain } = input;
   const { metadata, spec, status } = clusterSync;
   const { commit: options, state, direction } = spec;
+  const isByHand = isAskedForByHand(clusterSync, world.hold);
   return {
     nowMs,
     options,
@@ -60,11 +63,12 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
     holder: holderOf(clusterSync),
     optionsHash: hashOfOptions(options),
     isAskedFor:
-      options.mode === 'Automatic' &&
+      (options.mode === 'Automatic' || isByHand) &&
       state !== 'Paused' &&
       metadata.deletionTimestamp === undefined &&
       !isUnclaimed &&
       !isToBeginAgain,
+    isByHand,
     commit: progressOfCommit(input, world.hold),
     isCarriedOut: isCarriedOut(input, world.hold),
     obstacle: obstacleOf(input, options, world),
@@ -74,9 +78,14 @@ export function commitFacts(input: CommitInput, world: CommitWorld): CommitFacts
   };
 }
 
+/** Whether a person asks for a commit while workloads are held: see `isByHand` in {@link CommitFacts}. */
+function isAskedForByHand({ spec }: ClusterSync, hold: Hold | undefined): boolean {
+  return hold !== undefined && spec.commit.mode === 'Manual' && spec.state === 'Committed';
+}
+
 /** What the status says about an automatic commit. */
 export function commitStatus(
-  { hold, options, missedHash }: CommitFacts,
+  { hold, options, isByHand, missedHash }: CommitFacts,
   plan: CommitPlan | undefined,
 ): ClusterSyncStatus['commit'] {
   // While the operator does nothing, what it missed stays missed.
@@ -85,7 +94,8 @@ export function commitStatus(
   return {
     ...(hold && {
       heldSince: secondTime(hold.sinceMs),
-      ...(hold.ending === undefined &&
+      ...(!isByHand &&
+        hold.ending === undefined &&
         hold.commitSentMs === undefined && { deadline: secondTime(deadlineMs(hold, options)) }),
       workloads: hold.workloads.map(({ kind, name, replicas }) => ({ kind, name, replicas })),
     }),
@@ -104,14 +114,14 @@ function isCarriedOut({ assessment }: CommitInput, hold: Hold | undefined): bool
 }
 
 function progressOfCommit(
-  { clusterSync, assessment, instances, nowMs }: CommitInput,
+  { clusterSync, assessment, instances, isSyncEnded, nowMs }: CommitInput,
   hold: Hold | undefined,
 ): CommitProgress {
   if (isCommittedIn(clusterSync)) return 'done';
   if (assessment.stages.some((stage) => isAtLeast(stage, 'committing'))) return 'taken';
   const sentMs = hold?.commitSentMs ?? -Infinity;
   const isNone = instances.every(
-    ({ observation }) => observation && provesNoCommit(observation, sentMs, nowMs),
+    ({ observation }) => observation && provesNoCommit(observation, sentMs, nowMs, isSyncEnded),
   );
   return isNone && instances.length > 0 ? 'none' : 'unknown';
 }
@@ -120,11 +130,13 @@ function progressOfCommit(
  * Whether an instance's answer proves that it has no commit that may still be carried out: the instance says so itself, and was asked after
  * every request was answered or lost. A failed request proves nothing, and neither does the state RUNNING.
  * @param sentMs - when the intent to send a commit was last recorded.
+ * @param isSyncEnded - whether its sync has ended: then one that knows of no sync has no commit.
  */
 export function provesNoCommit(
   observation: Observation<SyncerProgress, SyncerCommand>,
   sentMs: number,
   nowMs: number,
+  isSyncEnded = false,
 ): boolean {
   if (observation.unreachable || !isCurrent(observation, nowMs)) return false;
   const { answer, command, askedMs } = observation;
@@ -132,7 +144,7 @@ export function provesNoCommit(
   const commit = lastOf(observation, 'commit');
   const endedMs = commit === undefined || commit.kind === 'sending' ? 0 : commit.endedMs;
   if (askedMs <= Math.max(endedMs, sentMs + commitSettledMs)) return false;
-  return tellsNoCommit(answer.progress);
+  return tellsNoCommit(answer.progress) || (isSyncEnded && answer.progress.state === 'IDLE');
 }
 
 /** Whether an instance has refused a commit, and is not sent it again yet. */
@@ -155,6 +167,7 @@ function obstacleOf(
   if (commitCause || isElsewhere || isSent || isTooSoon) return { cause: undefined };
   if (!canCommit) return waiting('WaitingForCanCommit', textUntilCanCommit(assessment));
   if (!finding.isConfirmed) return waiting('WaitingForCanCommit', textUntilConfirmed);
+  if (isAskedForByHand(clusterSync, hold)) return undefined;
   if (lagTimeSeconds === undefined || lagTimeSeconds > options.maxLagSeconds) {
     const lag = lagTimeSeconds === undefined ? 'unknown' : `${lagTimeSeconds} s`;
     const message = `the lag is ${lag}: the commit waits for a lag of at most ${options.maxLagSeconds} s`;

@@ -40,6 +40,7 @@ import {
   asBegun,
   assessedForReset,
   finalizersWanted,
+  isEndedBefore,
   planReset,
   withReset,
   type ResetPlan,
@@ -150,7 +151,9 @@ export function decide(given: ClusterSync, world: World): Decision {
   const facts = commitFacts(
     {
       ...{ ...input, assessment, isUnclaimed },
-      isToBeginAgain: reset.kind === 'under way' || repair.kind === 'under way',
+      isToBeginAgain:
+        reset.kind === 'under way' || reset.kind === 'done' || repair.kind === 'under way',
+      isSyncEnded: reset.kind === 'done' || isEndedBefore(clusterSync),
     },
     world.commit,
   );
@@ -160,10 +163,12 @@ export function decide(given: ClusterSync, world: World): Decision {
       ? undefined
       : finalizersWanted(clusterSync, reset);
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
-  const mayCommit = plan?.step.kind === 'send';
+  const { commit, state } = clusterSync.spec;
+  const isCommitDue =
+    commit.mode === 'Automatic' || facts.hold ? plan?.step.kind === 'send' : state === 'Committed';
   const commands = isClaimed
     ? commandsFor(clusterSync, { reset, repair }, isHandsOff || isDry(dryRun), {
-        ...{ views, source: finding, nowMs, mayCommit },
+        ...{ views, source: finding, nowMs, isCommitDue },
         isRepairAwaited: repair.kind === 'under way',
       })
     : [];
@@ -227,6 +232,7 @@ export function decide(given: ClusterSync, world: World): Decision {
     commands: start.commands,
     finalizers,
     isEnded: reset.kind === 'done' && reset.cause.kind === 'deletion',
+    isReset: reset.kind === 'done' && reset.isReset,
     isLeft: reset.kind === 'done' && reset.isLeft,
     commit: plan?.step ?? stepBeforePublishing(facts) ?? { kind: 'none' },
     status,

@@ -63,6 +63,8 @@ export interface Decision {
   readonly finalizers: readonly string[] | undefined;
   /** Whether everything that a deletion requires is done. */
   readonly isEnded: boolean;
+  /** Whether a reset has ended the sync for it. */
+  readonly isReset: boolean;
   /** Whether something may be left nevertheless. */
   readonly isLeft: boolean;
   /** For an automatic commit. */

@@ -221,7 +221,12 @@ export class ClusterSyncReconciler {
 
   async #setFinalizers(
     clusterSync: ClusterSync,
-    { finalizers, isEnded, isLeft }: Pick<Decision, 'finalizers' | 'isEnded' | 'isLeft'>,
+    {
+      finalizers,
+      isEnded,
+      isReset,
+      isLeft,
+    }: Pick<Decision, 'finalizers' | 'isEnded' | 'isReset' | 'isLeft'>,
     signal: AbortSignal,
   ): Promise<void> {
     const { client, recorder } = this.#options;
@@ -231,7 +236,7 @@ export class ClusterSyncReconciler {
     if (isEnded && !isLeft && spec.onDelete !== 'Keep') {
       const note = `the sync is cleaned up (spec.onDelete: ${spec.onDelete})`;
       const event = { type: 'Normal', reason: 'Reset', action: 'Delete', note } as const;
-      recorder.record({ ...event, regarding: clusterSync });
+      if (isReset) recorder.record({ ...event, regarding: clusterSync });
       this.#present.delete(objectKey(metadata));
     }
     const patch = {

@@ -7,7 +7,6 @@ import type { Decision, World } from './decision.ts';
 import { optionsDigestHeader } from '../../sync-api/headers.ts';
 import { wantedDigest } from './identity.ts';
 import { resetFinalizer } from './on-record.ts';
-import { leftBehind } from './reset.ts';
 import {
   answers,
   changed,
@@ -353,7 +352,13 @@ describe('spec.onDelete', () => {
     const sync = deleted({ onDelete: 'Clean' });
     assert.equal(decide(sync, { ...runningWorld(changes), claim }).isLeft, true);
     assert.equal(decide(sync, runningWorld(idle)).isLeft, false);
+    const inUse = decide(sync, runningWorld(changed(committing, { canWrite: true })));
+    assert.deepEqual([inUse.isEnded, inUse.isReset, inUse.isLeft], [true, false, true]);
+    assert.equal(decide(sync, runningWorld(committed)).isLeft, false);
+    const reset = decide(sync, runningWorld(undefined, { observation: resetAndIdle }));
+    assert.deepEqual([reset.isEnded, reset.isReset, reset.isLeft], [true, true, false]);
     const never = deleted({ onDelete: 'Clean' }, {});
+    assert.equal(decide(never, emptyWorld()).isReset, false);
     assert.equal(decide(never, { ...emptyWorld(), claim }).isLeft, false);
   });
 
@@ -418,31 +423,5 @@ describe('spec.onDelete', () => {
     assert.equal(foreground.objects, undefined);
     const stalled = findCondition(foreground.status.conditions, 'Stalled');
     assert.equal(stalled?.reason, 'DeletedInForeground');
-  });
-});
-
-describe('what a deletion leaves', () => {
-  const totals = { estimatedTotalBytes: 900, estimatedCopiedBytes: 300, percent: 33 };
-
-  it('is named: a part of a copy, blocked writes, the state, and how to get rid of it', () => {
-    const spec = { enableUserWriteBlocking: true };
-    const note = leftBehind(clusterSync(spec, { ...begun, totals })) ?? '';
-    assert.match(note, /a partial copy of about 300 bytes on new/);
-    assert.match(note, /writes by ordinary users blocked on new,/);
-    assert.match(note, /the same spec resumes from there/);
-    assert.match(note, /recreate the ClusterSync with spec\.onDelete: Clean/);
-    assert.ok(note.length < 1024);
-    const committingNote = leftBehind(clusterSync(spec, { ...begun, totals, phase: 'Committing' }));
-    assert.match(committingNote ?? '', /blocked on old and new,/);
-    assert.doesNotMatch(leftBehind(clusterSync({}, begun)) ?? '', /blocked/);
-  });
-
-  it('is nothing of a sync that was not begun, or is committed', () => {
-    assert.equal(leftBehind(clusterSync({}, {})), undefined);
-    const condition = {
-      ...({ type: 'Committed', status: 'True', reason: 'Committed', message: '' } as const),
-      lastTransitionTime: '2026-01-01T00:00:00Z',
-    } as const;
-    assert.equal(leftBehind(clusterSync({}, { ...begun, conditions: [condition] })), undefined);
   });
 });

@@ -24,10 +24,15 @@ export type ResetPlan =
   /** The sync is committed, so nothing may be started again; or the token was used before. */
   | { readonly kind: 'refused'; readonly token: string }
   /**
-   * There is no longer a sync, or none to end. `isLeft`: nothing was done, and something of the sync may be left on a destination
-   * that belongs to another ClusterSync by now.
+   * There is no longer a sync, or none to end. `isReset`: a reset has ended it. `isLeft`: nothing was done, and something of the sync may
+   * be left, on a destination that is in use, or belongs to another ClusterSync by now.
    */
-  | { readonly kind: 'done'; readonly cause: ResetCause; readonly isLeft: boolean }
+  | {
+      readonly kind: 'done';
+      readonly cause: ResetCause;
+      readonly isReset: boolean;
+      readonly isLeft: boolean;
+    }
   | {
       readonly kind: 'under way';
       readonly cause: ResetCause;
@@ -85,7 +90,7 @@ export function planReset(clusterSync: ClusterSync, input: ResetInput): ResetPla
     return { kind: 'none' };
   if (isToBeRefused(clusterSync, token, input.assessment)) return { kind: 'refused', token };
   const cause = { kind: 'startOver', token } as const;
-  if (isWithoutSync(input)) return { kind: 'done', cause, isLeft: false };
+  if (isWithoutSync(input)) return { kind: 'done', cause, isReset: true, isLeft: false };
   return underWay(clusterSync, input, cause, destination);
 }
 
@@ -134,12 +139,13 @@ export function withReset(
       const { token } = plan.cause;
       if (plan.kind === 'under way')
         return { ...status, startOver: seen(former, token, 'Resetting') };
-      // Everything else was about the previous sync; the source is examined again.
-      const { observedGeneration, phase, conditions } = status;
+      // Everything else was about the previous sync; the source is examined again. What was missed of a commit stays missed.
+      const { observedGeneration, phase, conditions, commit } = status;
       return {
         ...(observedGeneration !== undefined && { observedGeneration }),
         ...(phase !== undefined && { phase }),
         ...(conditions !== undefined && { conditions }),
+        ...(commit !== undefined && { commit }),
         startOver: seen(former, token, 'Done'),
       };
     }
@@ -179,8 +185,11 @@ export function leftBehind(clusterSync: ClusterSync): string | undefined {
     `the sync was not committed when this ClusterSync was deleted, and spec.onDelete is ${spec.onDelete}. It leaves `,
     `${isCopied ? 'a copy' : 'a partial copy'} of about ${bytes} bytes on ${destination}`,
     blocked.length > 0 ? `, writes by ordinary users blocked on ${blocked.join(' and ')}` : '',
-    `, and its state in clustersync_internal on ${destination}: a ClusterSync with the same spec resumes from there. `,
-    'To clean up, recreate the ClusterSync with spec.onDelete: Clean (or Unblock), and delete it once its pods run',
+    `, and its state in clustersync_internal on ${destination}: a ClusterSync with the same spec resumes from there`,
+    // Data in use is not cleaned up.
+    status.canWrite === true || status.committedAt !== undefined
+      ? ''
+      : '. To clean up, recreate the ClusterSync with spec.onDelete: Clean (or Unblock), and delete it once its pods run',
   ].join('');
 }
 
@@ -197,11 +206,15 @@ function planEnd(clusterSync: ClusterSync, input: ResetInput): ResetPlan {
     input.views.some(hasFoundOther) ||
     // Nothing of it has ever run.
     (!input.isMade && clusterSync.status?.startedAt === undefined) ||
-    isEndedBefore(clusterSync) ||
+    // The source is recorded before anything starts.
+    (isEndedBefore(clusterSync) && clusterSync.status?.source === undefined) ||
     isWithoutSync(input);
-  const isLeft = input.isOfOther && clusterSync.status?.startedAt !== undefined;
+  const isCommitted = input.assessment.stage === 'committed';
+  const isHandsOff = input.isOfOther || (!isCommitted && isInUse(clusterSync, input.assessment));
+  const isLeft = isHandsOff && clusterSync.status?.startedAt !== undefined;
+  const isReset = !isLeft && input.views.some(hasTakenReset);
   return isNothing
-    ? { kind: 'done', cause, isLeft }
+    ? { kind: 'done', cause, isReset, isLeft }
     : underWay(clusterSync, input, cause, onDelete);
 }
 
@@ -223,6 +236,10 @@ function hasFoundOther({ observation }: InstanceView): boolean {
   return last?.kind === 'refused' && last.error.name === 'DifferentSync';
 }
 
+function hasTakenReset({ observation }: InstanceView): boolean {
+  return observation !== undefined && lastOf(observation, 'reset')?.kind === 'taken';
+}
+
 /** Whether users may write to the destination, or have been able to since a commit: such data is never replaced by another copy. */
 function isInUse(clusterSync: ClusterSync, { reported }: Pick<Assessment, 'reported'>): boolean {
   if (isCommittedIn(clusterSync) || clusterSync.status?.committedAt !== undefined) return true;
@@ -230,13 +247,9 @@ function isInUse(clusterSync: ClusterSync, { reported }: Pick<Assessment, 'repor
   return reported.some((progress) => progress?.state === 'COMMITTED' || progress?.canWrite);
 }
 
-/** Whether the sync was started over and has not begun: the source is recorded before anything starts. */
-function isEndedBefore({ status }: ClusterSync): boolean {
-  return (
-    status?.startOver?.state === 'Done' &&
-    status.source === undefined &&
-    status.startedAt === undefined
-  );
+/** Whether the sync has been ended to start over, and is not known to have begun. */
+export function isEndedBefore({ status }: ClusterSync): boolean {
+  return status?.startOver?.state === 'Done' && status.startedAt === undefined;
 }
 
 /** Whether every instance has just reported that it knows of no sync. */

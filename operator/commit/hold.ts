@@ -36,14 +36,17 @@ export interface Hold {
   /** Milliseconds since 1970. */
   readonly sinceMs: number;
   readonly workloads: readonly HeldWorkload[];
-  /** Set before a commit is sent, milliseconds since 1970: from then on it may have been accepted, whatever is known. */
+  /**
+   * Set before a commit is sent, milliseconds since 1970: from then on it may have been accepted, whatever is known. Unset again once an
+   * abandoned attempt is known to have none.
+   */
   readonly commitSentMs?: number;
   /**
    * Set before it is published that the commit was carried out: `workloadsAfterCommit`, which holds even if the ClusterSync is deleted
    * from then on.
    */
   readonly afterCommit?: CommitOptions['workloadsAfterCommit'];
-  /** Set when the attempt is abandoned, before the first workload gets its size back: then it is not continued. */
+  /** Set when the attempt is abandoned, before the first workload gets its size back: then only a commit by hand continues it. */
   readonly ending?: HoldEnd;
 }
 

@@ -45,6 +45,11 @@ export interface CommitFacts {
   readonly optionsHash: string;
   /** Whether the operator should commit when it can: not if the sync is to be paused, or is being deleted. */
   readonly isAskedFor: boolean;
+  /**
+   * Whether a person asks for it, while workloads are held: neither the deadline nor other options end the attempt. They stay at zero, and
+   * that it is sent is recorded first, as for an automatic one.
+   */
+  readonly isByHand: boolean;
   readonly direction: Direction;
   readonly commit: CommitProgress;
   /** Whether users may write to the new deployment since the commit, by the word of an instance: it may be published any moment. */
@@ -170,19 +175,26 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
     choice === 'ScaleBack' ? wayBack(hold, workloads) : dropping;
   if (commit === 'done') return after(options.workloadsAfterCommit);
   // Of an attempt that was given up, nothing is stopped again for a commit by hand.
-  if (commit === 'taken')
-    return hold.ending === undefined ? (keepDown(hold, workloads) ?? nothing) : nothing;
+  if (commit === 'taken') {
+    const isOfAttempt = hold.ending === undefined || hold.commitSentMs !== undefined;
+    return isOfAttempt ? (keepDown(hold, workloads) ?? nothing) : nothing;
+  }
   if (hold.afterCommit !== undefined) {
     // It was carried out, whatever was requested since: a reversal, for example. While nobody answers, that may not be over.
     const isOver = commit === 'none' || facts.direction !== hold.direction;
     return isOver ? after(hold.afterCommit) : nothing;
   }
-  if (hold.ending === 'DeadlineMissed') return backFromMissed(facts, hold, workloads);
-  if (hold.ending !== undefined) return wayBack(hold, workloads);
-  const ending = endOf(facts, hold);
-  if (ending === undefined) return planDown(facts, hold, workloads);
-  const isSafe = hold.commitSentMs === undefined || commit === 'none';
-  return isSafe ? record({ ...hold, ending }) : waiting(unknownOutcome);
+  const end = endOf(facts, hold);
+  if (facts.isByHand && end === undefined && hold.ending !== undefined)
+    return record(continued(hold));
+  if (hold.ending === undefined)
+    return end === undefined ? planDown(facts, hold, workloads) : record({ ...hold, ending: end });
+  // An instance that falls silent after that does not keep the applications at zero.
+  if (hold.commitSentMs !== undefined)
+    return commit === 'none' ? record(withoutCommit(hold)) : waiting(unknownOutcome);
+  return hold.ending === 'DeadlineMissed'
+    ? backFromMissed(facts, hold, workloads)
+    : wayBack(hold, workloads);
 }
 
 /**
@@ -255,12 +267,23 @@ function keepDown(
 }
 
 function endOf(
-  { isAskedFor, direction, optionsHash, options, nowMs }: CommitFacts,
+  { isAskedFor, isByHand, direction, optionsHash, options, nowMs }: CommitFacts,
   hold: Hold,
 ): HoldEnd | undefined {
   if (!isAskedFor || direction !== hold.direction) return 'NotAskedFor';
+  if (isByHand) return undefined;
   if (optionsHash !== hold.optionsHash) return 'OptionsChanged';
   return nowMs >= deadlineMs(hold, options) ? 'DeadlineMissed' : undefined;
+}
+
+/** An attempt that was abandoned, and is not any longer. */
+function continued({ ending: _ending, ...hold }: Hold): Hold {
+  return hold;
+}
+
+/** An attempt whose commit is known not to be under way. */
+function withoutCommit({ commitSentMs: _commitSentMs, ...hold }: Hold): Hold {
+  return hold;
 }
 
 /** When an attempt is abandoned: milliseconds since 1970. No attempt outlasts the window. */

@@ -26,6 +26,9 @@ interface Workload {
   wanted: number;
 }
 
+/** Which commit is asked for. One by hand goes through the plan only while workloads are held. */
+type Wish = 'automatic' | 'by hand' | 'none';
+
 /** What happens between two passes of an operator, or in the middle of one. */
 type Happening =
   | { readonly kind: 'pass' }
@@ -34,7 +37,7 @@ type Happening =
   | { readonly kind: 'time'; readonly seconds: number }
   | { readonly kind: 'resize'; readonly name: Name; readonly replicas: number }
   | { readonly kind: 'recreate'; readonly name: Name; readonly replicas: number }
-  | { readonly kind: 'ask'; readonly isAskedFor: boolean }
+  | { readonly kind: 'ask'; readonly wish: Wish }
   | { readonly kind: 'options'; readonly hash: string }
   | { readonly kind: 'obstacle'; readonly isThere: boolean }
   | { readonly kind: 'reachable'; readonly isReachable: boolean }
@@ -57,7 +60,7 @@ class Scene {
   sentMs: number | undefined;
   #nowMs = 1_000_000;
   #hash = 'a';
-  #isAskedFor = true;
+  #wish: Wish = 'automatic';
   #hasObstacle = false;
   #isReachable = true;
   #isCommitOnRecord = false;
@@ -87,7 +90,7 @@ class Scene {
         return;
       }
       case 'ask':
-        this.#isAskedFor = happening.isAskedFor;
+        this.#wish = happening.wish;
         return;
       case 'options':
         this.#hash = happening.hash;
@@ -110,8 +113,10 @@ class Scene {
     }
   }
 
-  /** Time passes until nothing happens any more; the commit may still be requested. */
+  /** Time passes until nothing happens any more; an automatic commit may still be requested. */
   settle(): void {
+    // One by hand has no deadline.
+    if (this.#wish === 'by hand') this.#wish = 'none';
     this.#hasObstacle = true;
     this.#isReachable = true;
     this.#arrive(true);
@@ -142,6 +147,7 @@ class Scene {
       return { kind: 'Deployment', name, state };
     });
     if (this.isDeleted) return this.hold ? planRelease(this.hold, workloads) : { kind: 'none' };
+    const isByHand = this.#wish === 'by hand' && this.hold !== undefined;
     const facts: CommitFacts = {
       nowMs: this.#nowMs,
       holder,
@@ -153,7 +159,8 @@ class Scene {
         deadlineSeconds: 300,
       },
       optionsHash: this.#hash,
-      isAskedFor: this.#isAskedFor,
+      isAskedFor: this.#wish === 'automatic' || isByHand,
+      isByHand,
       direction: 'Forward',
       commit: this.#progress(),
       isCarriedOut: this.#isReachable && this.syncer === 'committed',
@@ -247,6 +254,7 @@ class Scene {
 
 const name = fc.constantFrom(...names);
 const replicas = fc.integer({ min: 0, max: 5 });
+const wish = fc.constantFrom<Wish[]>('automatic', 'by hand', 'none');
 const happening: fc.Arbitrary<Happening> = fc.oneof(
   { weight: 12, arbitrary: fc.constant({ kind: 'pass' } as const) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('killed' as const), writes: fc.nat(1) }) },
@@ -259,7 +267,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
   fc.record({ kind: fc.constant('resize' as const), name, replicas }),
   fc.record({ kind: fc.constant('recreate' as const), name, replicas }),
-  fc.record({ kind: fc.constant('ask' as const), isAskedFor: fc.boolean() }),
+  fc.record({ kind: fc.constant('ask' as const), wish }),
   fc.record({ kind: fc.constant('options' as const), hash: fc.constantFrom('a', 'b') }),
   fc.record({ kind: fc.constant('obstacle' as const), isThere: fc.boolean() }),
   fc.record({ kind: fc.constant('reachable' as const), isReachable: fc.boolean() }),
@@ -278,9 +286,22 @@ const straight: readonly Happening[] = [
   { kind: 'pass' },
   { kind: 'pass' },
 ];
+/** The course when a person commits what an automatic attempt has left, and withdraws that. */
+const turned: readonly Happening[] = [
+  ...straight.slice(0, 3),
+  { kind: 'ask', wish: 'none' },
+  { kind: 'pass' },
+  { kind: 'ask', wish: 'by hand' },
+  ...straight,
+  { kind: 'ask', wish: 'none' },
+];
 const story = fc
-  .tuple(fc.nat(straight.length), fc.array(happening, { maxLength: 40 }))
-  .map(([length, rest]) => [...straight.slice(0, length), ...rest]);
+  .tuple(
+    fc.constantFrom(straight, turned),
+    fc.nat(turned.length),
+    fc.array(happening, { maxLength: 40 }),
+  )
+  .map(([course, length, rest]) => [...course.slice(0, length), ...rest]);
 const after = fc.constantFrom('StayAtZero' as const, 'ScaleBack' as const);
 
 describe('an automatic commit, whatever happens', () => {

@@ -59,6 +59,7 @@ export function plan(facts: Partial<CommitFacts>): CommitPlan {
     options,
     optionsHash: 'hash',
     isAskedFor: true,
+    isByHand: false,
     direction: 'Forward',
     commit: 'none',
     isCarriedOut: false,
