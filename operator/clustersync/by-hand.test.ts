@@ -44,6 +44,12 @@ describe('a commit by hand while an application is held at zero', () => {
     assert.deepEqual(decided(runningWorld(paused), {}), ['none', ['resume old']]);
   });
 
+  it('is not kept from being sent by a hold of the other direction, nor of a commit that was carried out', () => {
+    const carriedOut = { ...sent, afterCommit: 'ScaleBack' } as const;
+    for (const held of [{ direction: 'Reverse' }, carriedOut] as const)
+      assert.deepEqual(decided(runningWorld(laggard), held)[1], ['commit old']);
+  });
+
   it('has no deadline', () => {
     const commit = { hold: holdOf(withWeb), workloads: views(0) };
     const { status } = decideIn(runningWorld(laggard), byHand, commit);

@@ -83,6 +83,11 @@ function isAskedForByHand({ spec }: ClusterSync, hold: Hold | undefined): boolea
   return hold !== undefined && spec.commit.mode === 'Manual' && spec.state === 'Committed';
 }
 
+/** Whether workloads are held for the commit that may come next: not for one that was carried out, or of the other direction. */
+export function isHoldOfCommit({ hold, direction }: CommitFacts): boolean {
+  return hold?.direction === direction && hold.afterCommit === undefined;
+}
+
 /** What the status says about an automatic commit. */
 export function commitStatus(
   { hold, options, isByHand, missedHash }: CommitFacts,

@@ -15,7 +15,7 @@ import { recordedChange, secretsRecordOf } from '../operand/secrets-record.ts';
 import { unlessUnstartable } from '../operand/workload.ts';
 import { planCommit, stepBeforePublishing } from '../commit/plan.ts';
 import { untilOpenMs } from '../commit/window.ts';
-import { commitFacts, commitStatus, verificationDoubt } from './commit-facts.ts';
+import { commitFacts, commitStatus, isHoldOfCommit, verificationDoubt } from './commit-facts.ts';
 import { assess, asIdle } from './assessment.ts';
 import { isAtRest, isCommittedIn, isDeletedInForeground, isLetGo } from './on-record.ts';
 import { wantedDigest } from './identity.ts';
@@ -165,7 +165,9 @@ export function decide(given: ClusterSync, world: World): Decision {
   const processes = isResting ? noTargets : targetsOf(views, world.token, trust);
   const { commit, state } = clusterSync.spec;
   const isCommitDue =
-    commit.mode === 'Automatic' || facts.hold ? plan?.step.kind === 'send' : state === 'Committed';
+    commit.mode === 'Automatic' || isHoldOfCommit(facts)
+      ? plan?.step.kind === 'send'
+      : state === 'Committed';
   const commands = isClaimed
     ? commandsFor(clusterSync, { reset, repair }, isHandsOff || isDry(dryRun), {
         ...{ views, source: finding, nowMs, isCommitDue },

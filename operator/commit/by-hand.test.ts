@@ -31,6 +31,14 @@ describe('the next step of a commit by hand while workloads are held', () => {
       `record web=3,queue=1 ${stopping}`,
     ],
     [
+      'takes up none while the commit has to wait, as for another copy',
+      {
+        ...{ hold: { ...ending, ending: 'NotAskedFor' }, workloads: down },
+        obstacle: { cause: undefined },
+      },
+      'scale web=3,queue=1',
+    ],
+    [
       'is given up when it is not asked for any more',
       { hold, workloads: down, isAskedFor: false },
       `record web=3,queue=1 NotAskedFor ${stopping}`,

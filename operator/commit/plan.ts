@@ -185,8 +185,9 @@ function planHeld(facts: CommitFacts, hold: Hold): CommitPlan {
     return isOver ? after(hold.afterCommit) : nothing;
   }
   const end = endOf(facts, hold);
-  if (facts.isByHand && end === undefined && hold.ending !== undefined)
-    return record(continued(hold));
+  // Where the commit has to wait, as for another copy after a start-over or a repair, the applications run meanwhile.
+  const isNext = facts.isByHand && end === undefined && facts.obstacle === undefined;
+  if (isNext && hold.ending !== undefined) return record(continued(hold));
   if (hold.ending === undefined)
     return end === undefined ? planDown(facts, hold, workloads) : record({ ...hold, ending: end });
   // An instance that falls silent after that does not keep the applications at zero.

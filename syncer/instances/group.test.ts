@@ -59,7 +59,7 @@ function ground(
       takeovers.push(sinceMs);
       await Promise.resolve();
     },
-    ...{ fixCommitTime: unused, isLimited: () => false, yieldToPause: () => undefined },
+    ...{ fixCommitTime: unused, areChangesLimited: () => false, yieldToPause: () => undefined },
     ...parts,
   });
   /** Lets the lease become due, and waits until the group has looked twice since. */
@@ -203,8 +203,8 @@ describe('Group', () => {
     assert.deepEqual(updates, [[{ catalogEvent: place.text }, { catalogEvent: earlier }]]);
   });
 
-  for (const isLimited of [false, true])
-    it(`waits for an instance before a change of the catalog, ${isLimited ? 'also' : 'not'} while a commit would be accepted`, async () => {
+  for (const areChangesLimited of [false, true])
+    it(`waits for an instance before a change of the catalog, ${areChangesLimited ? 'also' : 'not'} while a commit would be accepted`, async () => {
       const stop = new AbortController();
       const time = { nowMs: 0 };
       const retryWarnings = new RetryWarnings(() => time.nowMs);
@@ -217,7 +217,7 @@ describe('Group', () => {
           readInstances: async () => await Promise.resolve(new Map([['other', instance]])),
         },
         monitor: { retryWarnings, addRetry: () => undefined },
-        isLimited: () => isLimited,
+        areChangesLimited: () => areChangesLimited,
       });
       const meeting = group.meet(place, async () => {
         await Promise.reject(new Error('is not called'));
@@ -226,7 +226,7 @@ describe('Group', () => {
       time.nowMs += 5_000;
       const isWait = /^catalog change: waiting for 5 s: /;
       assert.match(retryWarnings.warnings().join(), isWait);
-      if (isLimited) assert.deepEqual(retryWarnings.obstacles(), []);
+      if (areChangesLimited) assert.deepEqual(retryWarnings.obstacles(), []);
       else assert.match(retryWarnings.obstacles().join(), isWait);
       stop.abort();
       await assert.rejects(meeting);

@@ -33,7 +33,7 @@ export interface GroupParts extends RetryContext {
   /** Fixes the time of a commit, once every instance has been given it. */
   readonly fixCommitTime: () => Promise<void>;
   /** Whether limits hold the work of the instances back now. A commit lifts them. */
-  readonly isLimited: () => boolean;
+  readonly areChangesLimited: () => boolean;
   /** Ends the work if the sync is being paused. */
   readonly yieldToPause: () => void;
 }
@@ -86,7 +86,7 @@ export class Group implements Coordination {
     await this.#retrying(async () => {
       await store.saveArrival(place.text);
     });
-    const isObstacle = (): boolean => !this.#parts.isLimited();
+    const isObstacle = (): boolean => !this.#parts.areChangesLimited();
     const step = async (assembly: Assembly): Promise<string | undefined> => {
       const { catalogEvent } = assembly.sync;
       if (isSettled(assembly.sync, place)) return undefined;

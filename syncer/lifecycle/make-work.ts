@@ -142,7 +142,7 @@ function coordinationOf(
     fixCommitTime: async () => {
       await runOf().fixCommitTime();
     },
-    isLimited: () => pace.isLimited,
+    areChangesLimited: () => pace.areChangesLimited,
     yieldToPause: () => {
       yieldToPause();
       working.signal.throwIfAborted();

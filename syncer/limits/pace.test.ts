@@ -51,13 +51,14 @@ describe('Pace', () => {
     void held;
   });
 
-  it('is limited by what was requested until a commit lifts it', () => {
-    assert.equal(paceOf({}).pace.isLimited, false);
+  it('limits changes by what was requested for them until a commit lifts it', () => {
+    for (const limits of [{}, { maxCopyBytesPerSecond: 2_000_000 }])
+      assert.equal(paceOf(limits).pace.areChangesLimited, false);
     const { pace, now } = paceOf({ maxChangesPerSecond: 1 });
-    assert.equal(pace.isLimited, true);
+    assert.equal(pace.areChangesLimited, true);
     Object.assign(now, { view: { ...now.view, state: 'COMMITTING' } });
     pace.update();
-    assert.equal(pace.isLimited, false);
+    assert.equal(pace.areChangesLimited, false);
   });
 
   it('lets everything that waits pass once the commit is accepted', async () => {

@@ -88,9 +88,9 @@ export class Pace {
     return this.#held.changes.isHeld;
   }
 
-  /** Whether anything is limited now: each instance works within its share of the limits, and measures the same servers. */
-  get isLimited(): boolean {
-    return rateNames.some((name) => this.rate(name) !== undefined);
+  /** Whether changes are limited now: each instance works within its share of the limits, and measures the same servers. */
+  get areChangesLimited(): boolean {
+    return this.rate('maxChangesPerSecond') !== undefined;
   }
 
   /** Seconds for which something was held back by this process, in total. */
