@@ -13,7 +13,13 @@ import { database } from '../copy/data-sets.ts';
 import { emptyDestination } from '../copy/measure.ts';
 import { cpuSecondsOf, peakMebibytesOf } from '../process-usage.ts';
 import type { FarGround, Side } from './ground.ts';
-import { hotState, type Shape, writeHotDocument, writeTransaction } from './shapes.ts';
+import {
+  createHotCollection,
+  hotState,
+  type Shape,
+  writeHotDocument,
+  writeTransaction,
+} from './shapes.ts';
 
 /** How long a syncer that was stopped takes for what has been written in the meantime. */
 export interface FarBacklog {
@@ -63,6 +69,7 @@ export class FollowedCollections implements AsyncDisposable {
     const { source, destination } = ground.clients;
     await source.db(database).dropDatabase();
     await emptyDestination(destination);
+    await createHotCollection(source.db(database));
     const loads = Array.from({ length: writers }, (_, writer) =>
       Array.from({ length: collections }, (_unused, n) => new MixedLoad(writer * 10_000 + n)),
     );

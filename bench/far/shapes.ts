@@ -16,6 +16,11 @@ const commandLength = 1_000;
 
 const hotCollection = 'hot';
 
+/** Creates what the shapes write to: its creation would be one event more. */
+export async function createHotCollection(db: Db): Promise<void> {
+  await db.createCollection(hotCollection);
+}
+
 /** Changes one document again and again. @returns how many events that makes. */
 export async function writeHotDocument(db: Db, events: number): Promise<number> {
   const hot = db.collection<{ _id: number; count: number }>(hotCollection);
