@@ -1,13 +1,20 @@
-import assert from 'node:assert/strict';
-import type { CommitFacts } from './plan.ts';
-import { down, ending, hold, nowMs, outline, plan, sent, up } from './testing/two-workloads.ts';
+import {
+  down,
+  ending,
+  hold,
+  nowMs,
+  sent,
+  testPlans,
+  up,
+  type PlanCase,
+} from './testing/two-workloads.ts';
 
 const stopping = 'StoppingWorkloads waiting';
 /** What `spec.commit` says once it is removed. */
 const byHand = { isByHand: true, optionsHash: 'manual' } as const;
 
 describe('the next step of a commit by hand while workloads are held', () => {
-  const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
+  const cases: readonly PlanCase[] = [
     [
       'records that it is sent, before it is',
       { hold, workloads: down },
@@ -50,9 +57,5 @@ describe('the next step of a commit by hand while workloads are held', () => {
     ],
     ['leaves them at zero', { hold: sent, workloads: down, commit: 'done' }, 'drop'],
   ];
-  for (const [what, facts, expected] of cases) {
-    it(what, () => {
-      assert.equal(outline(plan({ ...byHand, ...facts })), expected);
-    });
-  }
+  testPlans(cases, byHand);
 });

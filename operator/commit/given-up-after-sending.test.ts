@@ -1,11 +1,9 @@
-import assert from 'node:assert/strict';
-import type { CommitFacts } from './plan.ts';
-import { down, outline, plan, sent, up } from './testing/two-workloads.ts';
+import { down, sent, testPlans, up, type PlanCase } from './testing/two-workloads.ts';
 
 const stopping = 'StoppingWorkloads waiting';
 
 describe('the next step of an attempt that was given up after its commit was sent', () => {
-  const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
+  const cases: readonly PlanCase[] = [
     [
       'goes no way back before all say that they have not taken it',
       { hold: { ...sent, ending: 'NotAskedFor' }, workloads: down, commit: 'unknown' },
@@ -27,9 +25,5 @@ describe('the next step of an attempt that was given up after its commit was sen
       `record web=3,queue=1 sent DeadlineMissed ${stopping}`,
     ],
   ];
-  for (const [what, facts, expected] of cases) {
-    it(what, () => {
-      assert.equal(outline(plan(facts)), expected);
-    });
-  }
+  testPlans(cases);
 });

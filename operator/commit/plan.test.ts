@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Hold } from './hold.ts';
-import type { CommitFacts } from './plan.ts';
 import {
   carriedOut,
   down,
@@ -10,13 +9,14 @@ import {
   missing,
   nowMs,
   options,
-  outline,
   plan,
   refused,
   sent,
+  testPlans,
   up,
   views,
   web,
+  type PlanCase,
 } from './testing/two-workloads.ts';
 
 const lag = { reason: 'WaitingForLag', message: 'the lag is 99 s', level: 'waiting' } as const;
@@ -35,7 +35,7 @@ const open = { ...options, notBefore: at(nowMs), notAfter: at(nowMs + secondMs) 
 const over = { ...options, notAfter: at(nowMs) };
 
 describe('the next step of an automatic commit', () => {
-  const cases: readonly (readonly [string, Partial<CommitFacts>, string])[] = [
+  const cases: readonly PlanCase[] = [
     // Nothing is held.
     ['is none where none is asked for', { isAskedFor: false }, 'none'],
     ['is none while something else is in the way', { obstacle: { cause: undefined } }, 'none'],
@@ -340,11 +340,7 @@ describe('the next step of an automatic commit', () => {
       'drop',
     ],
   ];
-  for (const [what, facts, expected] of cases) {
-    it(what, () => {
-      assert.equal(outline(plan(facts)), expected);
-    });
-  }
+  testPlans(cases);
 
   it('tells the status what was missed, from the way back on', () => {
     assert.equal(plan({ hold: ending, workloads: down }).missedHash, 'hash');

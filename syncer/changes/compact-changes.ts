@@ -1,6 +1,6 @@
 import type { DocumentKey } from '../../mongo/document-key.ts';
 import { valueBytes, type RawElement } from '../../mongo/raw-bson.ts';
-import type { DocumentChange } from '../source/change-event.ts';
+import { sizeOfChange, type DocumentChange } from '../source/change-event.ts';
 
 /** What the objects of a queued change take in addition to its bytes and texts (measured with 100,000 changes, Node.js 24). */
 const objectBytes = 430;
@@ -37,16 +37,8 @@ export function compactChanges(changes: readonly DocumentChange[]): CompactChang
 
 function bytesOf(change: DocumentChange): number {
   const { id, placed } = change.key;
-  const keyBytes = id.length + (placed?.length ?? 0);
-  switch (change.kind) {
-    case 'insert':
-    case 'replace':
-      return keyBytes + change.document.length;
-    case 'update':
-      return keyBytes + change.diff.length;
-    case 'delete':
-      return keyBytes;
-  }
+  const valueLength = change.kind === 'delete' ? 0 : sizeOfChange(change);
+  return id.length + (placed?.length ?? 0) + valueLength;
 }
 
 /** Both are the same text for an ObjectId. */

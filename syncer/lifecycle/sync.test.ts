@@ -155,7 +155,7 @@ describe('Sync', () => {
     });
   });
 
-  it('is not repaired before every instance was started, and goes on with a repair that some were given', async () => {
+  it('refuses a repair until every instance was started, and accepts one that another instance was given', async () => {
     const { sync } = syncOf({ ...shared, received: [1, 0], formerState: 'IDLE' });
     await assert.rejects(sync.repair('hashes', undefined), {
       ...{ name: 'InvalidStateTransition', message: /: send start to other first$/ },

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { Hold } from '../hold.ts';
 import {
   planCommit,
@@ -84,4 +85,16 @@ export function outline({ step, cause, opensAt }: CommitPlan): string {
   const is = [commitSentMs === undefined ? undefined : 'sent', end, afterCommit];
   const said = is.filter((word) => word !== undefined).map((word) => ` ${word}`);
   return `record ${sizes}${said.join('')}${why}`;
+}
+
+/** What happens, by the facts that are not as usual, and its outline. */
+export type PlanCase = readonly [what: string, facts: Partial<CommitFacts>, expected: string];
+
+/** A test for each case. @param usual - facts of all of them. */
+export function testPlans(cases: readonly PlanCase[], usual: Partial<CommitFacts> = {}): void {
+  for (const [what, facts, expected] of cases) {
+    it(what, () => {
+      assert.equal(outline(plan({ ...usual, ...facts })), expected);
+    });
+  }
 }
